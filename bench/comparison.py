@@ -1,4 +1,4 @@
-"""What comparing the person's files adds to a turn that must not touch them, beside `git status` of the same tree."""
+"""Cost of a checkpoint before a turn, and of comparing the files that a turn must not touch, beside `git status`."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.report import Budget, Line, MeasurementFailed, Section, ratio
 from bench.samples import Samples, time_in_turns
-from portico.app.clock import SystemClock
+from portico.processes.clock import SystemClock
 from portico.review.service import ReviewService
 
 FILES = 10_000
@@ -44,8 +44,13 @@ class _Folder:
         return asyncio.run(self._compared(self.root / "part0" / "file0.py"))
 
     async def _kept(self) -> None:
-        review = await self._reviews.open("kept", self.root, "branch")
-        await review.begin_turn("keep all of it")
+        self._review = await self._reviews.open("kept", self.root, "direct")
+        await self._review.begin_turn("keep all of it")
+
+    def checkpoint(self) -> float:
+        started = time.perf_counter()
+        asyncio.run(self._review.begin_turn("keep it again"))
+        return time.perf_counter() - started
 
     async def _compared(self, touched: Path | None) -> float:
         """Seconds that are added to a turn, before and after the agent's work."""
@@ -68,12 +73,19 @@ class _Folder:
 def measure() -> Section:
     with tempfile.TemporaryDirectory() as folder:
         work = _Folder(Path(folder))
-        contenders = {"git": work.by_git, "untouched": work.untouched, "touched": work.touched}
+        contenders = {
+            "git": work.by_git,
+            "checkpoint": work.checkpoint,
+            "untouched": work.untouched,
+            "touched": work.touched,
+        }
         found: dict[str, Samples] = time_in_turns(contenders, ROUNDS)
     return Section(
-        title=f"Comparison: a turn that must not touch a folder of {FILES:,} files",
+        title=f"Comparison: checkpoints, and turns that must not touch a folder of {FILES:,} files",
         lines=(
             Line(what="git status", samples=found["git"], unit="seconds"),
+            Line(what="checkpoint before a turn", samples=found["checkpoint"], unit="seconds"),
+            ratio("  over git status", found["checkpoint"], found["git"], Budget("at most", 1.5)),
             Line(what="added to a turn in which nothing changed", samples=found["untouched"], unit="seconds"),
             ratio("  over git status", found["untouched"], found["git"], Budget("at most", 10)),
             Line(what="added to a turn in which a file changed", samples=found["touched"], unit="seconds"),

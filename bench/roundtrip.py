@@ -14,10 +14,10 @@ from bench.dialogue import dialogue
 from bench.report import Line, Section, ratio
 from bench.samples import time_in_turns
 from portico.processes.process_group import spawn
+from portico.processes.tasks import cancel_and_wait
 from portico.rpc.connection import RpcConnection, RpcReply
 from portico.rpc.messages import METHOD_NOT_FOUND, Fault, RpcError
 from portico.rpc.streams import PipeStream
-from portico.sessions.tasks import cancel_and_wait
 
 ROUNDS = 7
 REQUESTS = 500

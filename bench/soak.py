@@ -24,8 +24,8 @@ from portico.app.host import Host, open_host
 from portico.domain.events import TextDelta
 from portico.domain.ids import SessionId
 from portico.domain.turns import TurnState
+from portico.sessions.log.watch import ends_turn
 from portico.sessions.ports import AgentSpec
-from portico.sessions.service import ends_turn
 from portico.sessions.turn import TurnPrompt
 from portico.testing import scripted_agent_command, stream_text
 
@@ -141,7 +141,7 @@ async def _turn(host: Host, session_id: SessionId) -> None:
     prompt = TurnPrompt(text=f"stream {DELTAS} {SIZE} {PAUSE_MS}")
     async with asyncio.TaskGroup() as group:
         door = group.create_task(_watch(host, session_id, summary.last_seq), name="door")
-        ended = await host.service.prompt(session_id, prompt)
+        ended = await host.service.session(session_id).prompt(prompt)
     _expect(ended.state is TurnState.COMPLETED, f"a turn ended {ended.state}")
     _expect(door.result() == len(ANSWER), f"session {session_id} got {door.result()} characters")
 

@@ -19,7 +19,9 @@ MOST_LINES = 400
 GENERATED = ("acp/_schema.py", "api/")
 
 # Classes of one name that a reader cannot confuse, each with its reason.
-SAME_NAME_ALLOWED: dict[str, str] = {}
+SAME_NAME_ALLOWED: dict[str, str] = {
+    "Session": "the handle in sessions, and the same thing seen from outside in the public portico.client",
+}
 
 BANNED_ENDINGS = ("ing", "ings")
 # Nouns that end like a verb form.

@@ -14,8 +14,8 @@ from bench.updates import Flood
 from portico.app.host import Host, open_host
 from portico.domain.events import TextDelta
 from portico.domain.ids import SessionId
+from portico.sessions.log.watch import ends_turn
 from portico.sessions.ports import AgentSpec
-from portico.sessions.service import ends_turn
 from portico.sessions.turn import TurnPrompt
 
 PAGE = 500
@@ -26,11 +26,13 @@ async def main() -> None:
     spec = AgentSpec(name="flood", command=agent_command("flood_agent", str(count)))
     async with open_host(os.environ) as host:
         session_id = await host.service.start(workspace, spec)
-        await host.service.prompt(session_id, TurnPrompt(text="warm up"))
+        await host.service.session(session_id).prompt(TurnPrompt(text="warm up"))
         before = (await host.service.show(session_id)).last_seq
         started = time.perf_counter()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(host.service.prompt(session_id, TurnPrompt(text="flood")), name="prompt")
+            tasks.create_task(
+                host.service.session(session_id).prompt(TurnPrompt(text="flood")), name="prompt"
+            )
             shown = tasks.create_task(_watch(host, session_id, before), name="door")
         seconds = time.perf_counter() - started
         logged = await _logged(host, session_id, before)

@@ -16,7 +16,7 @@ from portico.agents.registry import PORTER, AgentRegistry
 from portico.app.host import Host, open_host, python_program
 from portico.domain.events import TextDelta
 from portico.domain.ids import SessionId
-from portico.sessions.service import ends_turn
+from portico.sessions.log.watch import ends_turn
 from portico.sessions.turn import TurnPrompt
 
 
@@ -30,7 +30,9 @@ async def main() -> None:
             before = (await host.service.show(session_id)).last_seq
             prompted = time.perf_counter()
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(host.service.prompt(session_id, TurnPrompt(text="hello")), name="prompt")
+                tasks.create_task(
+                    host.service.session(session_id).prompt(TurnPrompt(text="hello")), name="prompt"
+                )
                 heard = tasks.create_task(_hear(host, session_id, before), name="door")
             watch.note(prompted, heard.result())
     sys.stdout.buffer.write(msgspec.json.encode(watch.calls))

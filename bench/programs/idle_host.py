@@ -18,7 +18,7 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as workspace:
         async with open_host(os.environ) as host:
             session_id = await host.service.start(Path(workspace), spec)
-            await host.service.prompt(session_id, TurnPrompt(text="flood"))
+            await host.service.session(session_id).prompt(TurnPrompt(text="flood"))
             await host.service.close()
             await asyncio.to_thread(sys.stdin.readline)
             print('{"jsonrpc":"2.0","id":1,"result":{}}', flush=True)

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from portico.app.clock import SystemClock
 from portico.cli import agents
+from portico.processes.clock import SystemClock
 from portico.sessions.ports import SessionTimeouts
 from tests.support.program import Portico
 

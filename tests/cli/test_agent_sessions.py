@@ -122,7 +122,7 @@ class TestTakingOver:
         assert methods(mine).count("session/new") == 1
         shown = mine.run("sessions", "show", session_id)
         assert shown.text.count("> say") == 3
-        assert "as the agent remembers it" in shown.err
+        assert "replayed by the agent" in shown.err
         assert mine.run("sessions", "verify").code == 0
 
     def test_a_chat_takes_one_over_too_and_leaving_it_deletes_nothing(self, mine: Portico) -> None:

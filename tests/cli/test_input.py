@@ -52,6 +52,12 @@ MISTAKES = {
     "one session to verify": (["sessions", "verify", "zzz"], "does not take zzz"),
     "a list of one agent": (["agents", "list", "claude"], "does not take claude"),
     "a list of one approval": (["approvals", "list", "zzz"], "does not take zzz"),
+    "a flag of another action": (["sessions", "show", "--limit", "3", "x"], "does not take --limit"),
+    "a flag of another action on models": (["models", "list", "--wheel", "f"], "does not take --wheel"),
+    "a flag of another action on agents": (["agents", "list", "--yes"], "does not take --yes"),
+    "a flag of another action on checkpoints": (["checkpoints", "list", "--stat"], "does not take --stat"),
+    "a flag of another action on traces": (["trace", "replay", "--full", "f"], "does not take --full"),
+    "an action that is the value of a flag": (["sessions", "--cwd", "list"], "needs an action"),
     "the home of nobody": (["exec", "--cwd", "~nobody-here/x", "hello"], "~nobody-here/x is not a folder"),
     "a file of nobody": (["exec", "--attach", "~nobody-here/x", "hello"], "does not exist"),
 }
@@ -104,7 +110,32 @@ def test_a_word_of_the_prompt_does_not_ask_for_json(portico: Portico) -> None:
 @pytest.mark.parametrize("action", ["review", "checkpoints"])
 def test_only_what_is_missing_is_asked_for(portico: Portico, action: str) -> None:
     ran = portico.run(action)
-    complain(ran, "are required: action\n")
+    complain(ran, "needs an action. Available: ")
+
+
+@pytest.mark.parametrize(
+    ("command", "action", "flag"),
+    [
+        ("sessions", "list", "--limit"),
+        ("review", "apply", "--theirs"),
+        ("checkpoints", "diff", "--stat"),
+        ("agents", "login", "--method"),
+        ("models", "use", "--key-variable"),
+        ("trace", "show", "--full"),
+        ("prompts", "run", "--json-stream"),
+    ],
+)
+def test_each_action_has_help_of_its_own(portico: Portico, command: str, action: str, flag: str) -> None:
+    overview = portico.run(command, "--help").text
+    assert f"\n  {action} " in overview
+    assert flag not in overview.partition("examples:")[0]
+    own = portico.run(command, action, "--help").text
+    assert own.startswith(f"usage: portico {command} {action} ")
+    assert flag in own
+
+
+def test_flags_may_stand_before_the_action(portico: Portico) -> None:
+    assert portico.run("sessions", "--all", "--limit", "3", "list", "--api").api["count"] == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there a folder that somebody is in stays")

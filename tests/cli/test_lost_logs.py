@@ -20,7 +20,7 @@ def test_an_emptied_log_is_told_once_and_verified_as_missing(portico: Portico) -
     assert verified.code == 4
     (problem,) = verified.api["problems"]
     assert problem.startswith(f"session {session_id}: it is missing")
-    assert portico.run("sessions", "verify", "--accept-losses").text == "Every log is whole.\n"
+    assert portico.run("sessions", "verify", "--accept-losses").text == "Every log is complete.\n"
     assert portico.run("sessions", "verify").code == 0
 
 
@@ -51,4 +51,4 @@ def test_a_word_that_was_changed_in_the_log_is_found(portico: Portico) -> None:
 def test_a_fork_of_a_session_is_whole(portico: Portico) -> None:
     session_id = portico.exec("say hello").stream.session_id
     assert portico.run("sessions", "fork", session_id).code == 0
-    assert portico.run("sessions", "verify").text == "Every log is whole.\n"
+    assert portico.run("sessions", "verify").text == "Every log is complete.\n"

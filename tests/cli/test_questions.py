@@ -73,14 +73,14 @@ async def test_a_person_fills_in_one_field_after_another(portico: Portico, sit: 
     terminal.until("Where shall it listen?")
     fill_in(
         terminal,
-        ("Host (Enter: localhost, -: nothing): ", ""),
+        ("Host (Enter: localhost, -: skip): ", ""),
         ("Port (1 to 65535): ", "eighty"),
         ("Port is a number.", ""),
-        ("Port is needed.", "70000"),
+        ("Port is required.", "70000"),
         ("Port must be 1 to 65535.", "8080"),
         ("2  https", "2"),
         ("3  db", "1, 3"),
-        ("Loud (y/n, Enter: nothing): ", "y"),
+        ("Loud (y/n, Enter: skip): ", "y"),
     )
     terminal.until("elicitation accept")
     assert terminal.end() == 0

@@ -197,14 +197,14 @@ def test_what_the_person_changed_elsewhere_in_a_file_is_kept(portico: Portico, r
     propose(portico, writes(long_txt=TEN.replace("line 2\n", "second\n")))
     (repository / "long.txt").write_text(TEN + "mine\n")
     ran = review(portico, "apply")
-    assert ran.text.splitlines()[0] == "long.txt keeps what you changed in it meanwhile."
+    assert ran.text.splitlines()[0] == "long.txt was merged with your own changes."
     assert (repository / "long.txt").read_text() == TEN.replace("line 2\n", "second\n") + "mine\n"
 
 
 def test_an_apply_over_which_the_person_wrote_is_not_taken_back(portico: Portico, repository: Path) -> None:
     propose(portico, writes(a_txt="one\nTWO\nthree\n"))
     assert review(portico, "apply").code == 0
-    told = "portico: Nothing was taken back: the same lines of a.txt changed since, or the file is gone."
+    told = "portico: Nothing was undone: the same lines of a.txt have changed since, or the file is gone."
     (repository / "a.txt").write_text("one\nTWO!\nthree\n")
     ran = review(portico, "undo")
     assert (ran.code, ran.complaint[0]) == (5, told)
@@ -222,7 +222,7 @@ def test_files_of_secrets_are_shown_and_never_applied(portico: Portico, reposito
     ran = review(portico, "apply", "dist/out.js")
     assert (ran.code, ran.complaint[0].startswith("portico: dist/out.js cannot be applied.")) == (1, True)
     ran = review(portico, "apply")
-    assert "dist/out.js was left out: it can never be applied." in ran.text
+    assert "dist/out.js was skipped: it is protected." in ran.text
     assert not (repository / "dist").exists()
 
 
@@ -305,7 +305,7 @@ async def test_the_way_back_keeps_what_the_person_did_since(portico: Portico) ->
     diff = portico.run("checkpoints", "diff", before, "--stat").text
     assert diff == "  a.txt  +1 -1\n  mine.txt  +1  new\n"
     ran = portico.run("checkpoints", "restore", before)
-    assert ran.text.splitlines()[0] == f"Back at checkpoint {before}: 2 files changed"
+    assert ran.text.splitlines()[0] == f"Restored checkpoint {before}: 2 files changed"
     assert sorted(path.name for path in folder.iterdir()) == ["a.txt"]
     assert (folder / "a.txt").read_text() == "one\n"
     assert review(portico, "show").text.splitlines()[:2] == [

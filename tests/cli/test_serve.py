@@ -14,9 +14,9 @@ from contextlib import closing
 import pytest
 
 from portico import __version__
+from portico.config.server_files import ServerFiles
 from portico.domain.errors import DeveloperMustAct
 from portico.server.daemon import ensure_daemon
-from portico.server.state_files import ServerFiles
 from tests.support.processes import members
 from tests.support.program import PROGRAM, Portico, Running
 from tests.support.serving import Server, Streamed, detach, stopped

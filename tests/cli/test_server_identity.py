@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from portico import __version__
-from portico.server.state_files import ServerFiles
+from portico.config.server_files import ServerFiles
 from tests.support.program import Portico
 from tests.support.serving import Server, detach, stopped
 from tests.support.waiting import wait_for_file, wait_until

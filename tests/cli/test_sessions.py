@@ -47,7 +47,7 @@ def test_a_list_is_for_the_folder_or_for_all(portico: Portico, tmp_path: Path) -
 def test_an_empty_list_says_so(portico: Portico) -> None:
     ran = portico.run("sessions", "list")
     assert ran.code == 0
-    assert "No sessions yet" in ran.text
+    assert "No sessions in this folder" in ran.text
 
 
 def test_a_session_is_shown_as_it_was(portico: Portico, session_id: str) -> None:
@@ -99,7 +99,7 @@ def test_what_was_deleted_cannot_be_found_in_the_file(portico: Portico) -> None:
 
 def test_a_whole_log_verifies(portico: Portico, session_id: str) -> None:
     ran = portico.run("sessions", "verify")
-    assert (ran.code, ran.text) == (0, "Every log is whole.\n")
+    assert (ran.code, ran.text) == (0, "Every log is complete.\n")
 
 
 def test_a_log_with_a_hole_does_not_verify(portico: Portico, session_id: str) -> None:

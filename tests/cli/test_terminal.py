@@ -225,7 +225,7 @@ async def test_a_chat_asks_and_goes_on(portico: Portico, sit: Sit) -> None:
     terminal.until("rejected")
     terminal.until("❯")
     terminal.press("hang\r")
-    terminal.until("Ctrl-C stops")
+    terminal.until("Ctrl-C to stop")
     terminal.press(CTRL_C)
     terminal.until("❯")
     terminal.press("say still here\r")
@@ -268,7 +268,7 @@ def test_a_chat_in_which_nothing_was_said_leaves_nothing_behind(portico: Portico
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize(
     ("typed", "seen", "sessions"),
-    [("half a wo", "half a wo", 0), ("hang\r", "Ctrl-C stops", 1), ("permission\r", KEYS, 1)],
+    [("half a wo", "half a wo", 0), ("hang\r", "Ctrl-C to stop", 1), ("permission\r", KEYS, 1)],
 )
 def test_a_chat_that_is_told_to_end_does_so_and_leaves_the_terminal_as_it_was(
     portico: Portico, sit: Sit, typed: str, seen: str, sessions: int, number: signal.Signals

@@ -8,9 +8,9 @@ from portico.doors.path_search import best_matches, with_folders
 PATHS = [
     "README.md",
     "src/portico/sessions/service.py",
-    "src/portico/sessions/requests/client_methods.py",
+    "src/portico/sessions/services.py",
     "src/portico/doors/api/session_calls.py",
-    "src/portico/doors/http/server.py",
+    "src/portico/doors/web/server.py",
     "tests/sessions/test_services.py",
     "web/src/view/composer/composer.tsx",
 ]
@@ -23,7 +23,7 @@ def found(query: str, limit: int = 10) -> list[str]:
 def test_the_name_of_a_file_comes_before_the_folders_it_is_in() -> None:
     assert found("service")[:2] == [
         "src/portico/sessions/service.py",
-        "src/portico/sessions/requests/client_methods.py",
+        "src/portico/sessions/services.py",
     ]
     assert found("composer")[0] == "web/src/view/composer/composer.tsx"
 
@@ -34,7 +34,7 @@ def test_initials_find_the_words_they_stand_for() -> None:
 
 
 def test_folders_can_be_named_and_capitals_and_spaces_do_not_matter() -> None:
-    assert found("web/serv")[0] == "src/portico/doors/http/server.py"
+    assert found("web/serv")[0] == "src/portico/doors/web/server.py"
     assert found("WEB\\SERV") == found("web/serv") == found("web / serv")
 
 

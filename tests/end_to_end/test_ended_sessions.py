@@ -158,7 +158,7 @@ async def two_sessions(
     spec = AgentSpec(name="scripted", command=scripted_agent_command(script))
     first, second = [await host.service.start(workspace, spec) for _ in range(2)]
     for session_id in (first, second):
-        await host.service.prompt(session_id, TurnPrompt(text="hello"))
+        await host.service.session(session_id).prompt(TurnPrompt(text="hello"))
     return first, second
 
 
@@ -166,7 +166,7 @@ async def after_deleting(host: Host, ended: SessionId, other: SessionId, step: J
     """Delete a session and let its agent do something; the events of the other one since then."""
     await host.service.delete(ended)
     before = (await host.service.show(other)).last_seq
-    await host.service.prompt(other, TurnPrompt(text=json.dumps([step])))
+    await host.service.session(other).prompt(TurnPrompt(text=json.dumps([step])))
     return await host.store.read(other, after_seq=before, limit=1000)
 
 

@@ -50,7 +50,9 @@ async def test_a_question_that_waits_for_a_person_goes_on_waiting(tmp_path: Path
     spec = AgentSpec(name="scripted", command=scripted_agent_command())
     async with open_host(environ) as host, asyncio.timeout(30):
         session_id = await host.service.start(tmp_path, spec)
-        turn = asyncio.create_task(host.service.prompt(session_id, TurnPrompt(text=json.dumps(steps))))
+        turn = asyncio.create_task(
+            host.service.session(session_id).prompt(TurnPrompt(text=json.dumps(steps)))
+        )
         seen: set[str] = set()
         resolved = []
         async for event in host.service.watch(session_id, after_seq=0):
@@ -60,7 +62,7 @@ async def test_a_question_that_waits_for_a_person_goes_on_waiting(tmp_path: Path
             seen.add(event.payload.text if isinstance(event.payload, TextDelta) else event.kind)
             if {"asked", "permission_requested"} <= seen:
                 seen.clear()
-                host.service.answer(session_id, "p1", PermissionReply(option_id="no", by="person"))
+                host.service.session(session_id).decide("p1", PermissionReply(option_id="no", by="person"))
         await asyncio.to_thread((tmp_path / "go").touch)
         await turn
     assert [(one.outcome, one.by, one.option_id) for one in resolved] == [("denied", "person", "no")]

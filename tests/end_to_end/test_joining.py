@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from portico.app.host import open_host
+from portico.client.remote_session import RemoteSession
+from portico.client.server_calls import ServerAddress, ServerCalls
+from portico.client.session import Session
 from portico.domain.errors import ServerLost
 from portico.domain.events import (
     ConfigUpdated,
@@ -21,8 +24,6 @@ from portico.domain.events import (
 )
 from portico.domain.ids import SessionId
 from portico.domain.turns import TurnState
-from portico.doors.api.client import ServerAddress, ServerCalls
-from portico.server.remote_session import RemoteSession
 from portico.sessions.requests.approver import DENIED_UNANSWERED, DENIED_UNATTENDED
 from portico.sessions.requests.permissions import PermissionReply
 from tests.support.program import PROGRAM, Portico, Ran, Running, agent_command
@@ -222,8 +223,9 @@ async def test_only_the_word_of_a_person_goes_to_the_server(
 
     async with open_host(portico.environ()) as host:
         session = await host.service.show(SessionId(shared.id))
-        conversation = RemoteSession(host, session, ServerCalls(find), only_own_turns=True)
-        await conversation.answer("p1", decision)
+        served = Session(ServerCalls(find), session)
+        remote = RemoteSession(host.service, host.ports, served, only_own_turns=True)
+        await remote.decide("p1", decision)
     assert len(asked) == told
 
 
@@ -468,7 +470,7 @@ async def test_a_chat_outlives_the_server(portico: Portico, shared: Shared, sit:
     terminal.until("❯")
     terminal.press("say working\\\rhang\r")
     terminal.until("working")
-    terminal.until("Ctrl-C stops")
+    terminal.until("Ctrl-C to stop")
     shared.server.process.kill()
     terminal.until("ended in the middle of the turn")
     terminal.until("❯")

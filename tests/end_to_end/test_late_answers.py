@@ -75,21 +75,21 @@ class TestAPerson:
 
     async def test_the_first_of_two_answers_counts(self, tmp_path: Path) -> None:
         async with asked(tmp_path) as (host, session_id, turn):
-            host.service.answer(session_id, "p1", NO)
+            host.service.session(session_id).decide("p1", NO)
             with pytest.raises(InvalidInput, match="p1"):
-                host.service.answer(session_id, "p1", YES)
+                host.service.session(session_id).decide("p1", YES)
             await turn
             with pytest.raises(InvalidInput, match="p1"):
-                host.service.answer(session_id, "p1", YES)
+                host.service.session(session_id).decide("p1", YES)
             assert await resolutions(host, session_id) == [("denied", "person")]
         assert heard_by_agent(tmp_path) == [{"outcome": "selected", "optionId": "no"}]
 
     async def test_an_answer_after_a_stop_is_refused(self, tmp_path: Path) -> None:
         async with asked(tmp_path) as (host, session_id, turn):
-            host.service.stop(session_id)
+            host.service.session(session_id).stop()
             assert (await turn).stop_reason == "cancelled"
             with pytest.raises(InvalidInput, match="p1"):
-                host.service.answer(session_id, "p1", YES)
+                host.service.session(session_id).decide("p1", YES)
             assert await resolutions(host, session_id) == [("canceled", "nobody")]
         assert heard_by_agent(tmp_path) == [{"outcome": "cancelled"}]
 
@@ -101,17 +101,17 @@ class TestAPerson:
             await asyncio.wait((turn,))
         async with asked(tmp_path, session_id) as (host, _, turn):
             with pytest.raises(InvalidInput, match="p1"):
-                host.service.answer(session_id, "p1", YES)
+                host.service.session(session_id).decide("p1", YES)
             (question,) = (await host.service.view(session_id)).permissions
-            host.service.answer(session_id, question.request_id, NO)
+            host.service.session(session_id).decide(question.request_id, NO)
             await turn
             assert (await resolutions(host, session_id))[-1] == ("denied", "person")
 
     async def test_an_option_that_was_not_offered_leaves_the_question_open(self, tmp_path: Path) -> None:
         async with asked(tmp_path) as (host, session_id, turn):
             with pytest.raises(InvalidInput, match="it has yes, no"):
-                host.service.answer(session_id, "p1", PermissionReply(option_id="maybe", by="person"))
-            host.service.answer(session_id, "p1", YES)
+                host.service.session(session_id).decide("p1", PermissionReply(option_id="maybe", by="person"))
+            host.service.session(session_id).decide("p1", YES)
             await turn
             assert await resolutions(host, session_id) == [("allowed", "person")]
         assert heard_by_agent(tmp_path) == [{"outcome": "selected", "optionId": "yes"}]
@@ -131,7 +131,7 @@ async def asked(
             session_id = await host.service.start(folder, spec)
         else:
             begun = await host.service.reopen(session_id, spec)
-        turn = asyncio.create_task(host.service.prompt(session_id, prompt))
+        turn = asyncio.create_task(host.service.session(session_id).prompt(prompt))
         async for event in host.service.watch(session_id, after_seq=begun):
             if event.kind == "permission_requested":
                 break

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.editor import PEERS, said
 from tests.support.program import Portico
-from tests.support.reviewing import DISCARD, KEEP, ReviewingEditor
+from tests.support.reviewing_editor import DISCARD, KEEP, ReviewingEditor
 from tests.support.stream import Json
 
 OLD = "one\ntwo\nthree\n"

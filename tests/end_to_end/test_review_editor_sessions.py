@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.support.program import Portico
-from tests.support.reviewing import KEEP, ReviewingEditor
+from tests.support.reviewing_editor import KEEP, ReviewingEditor
 from tests.support.waiting import wait_for_file
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.program import Portico
-from tests.support.reviewing import KEEP, ReviewingEditor
+from tests.support.reviewing_editor import KEEP, ReviewingEditor
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the agents are shell scripts")
 

@@ -15,10 +15,10 @@ import pytest
 from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
-from portico.api.v1.agent_connect import AgentServiceClient
-from portico.doors.api.event_messages import one_of
+from portico.api.v1.agent_client import AgentServiceClient
 from tests.support.program import Portico
 from tests.support.serving import SERVICE, Server, Streamed, detach, stopped
 from tests.support.stream import Json

@@ -78,7 +78,7 @@ def kill_decisions(home: Path, chance: random.Random, rounds: int) -> Counter[st
         found[state if state == says else f"{state}, but the record says {says}"] += 1
         left = {one.name for one in (home / "applies").iterdir()} - {"apply.lock"}
         found["litter"] += bool(left)
-    fresh().settled(fresh().get(proposal.id))
+    fresh().mark_synced(fresh().get(proposal.id))
     packs = list((home / "proposals").rglob("*.pack"))
     found["packs"] = len(packs)
     return found

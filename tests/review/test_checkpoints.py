@@ -9,8 +9,8 @@ import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, SessionBusy
 from portico.review.checkpoints.checkpoint import Moment, Retention
+from portico.review.checkpoints.held_files import STAGING_PREFIX, SnapshotBounds
 from portico.review.checkpoints.lifecycle import Checkpoints
-from portico.review.checkpoints.snapshot_repository import STAGING_PREFIX, SnapshotBounds
 from portico.review.git.tree_changes import TreeChange, TreeOperation
 from portico.testing.clock import ManualClock
 from tests.review.trees import checkpoints, content, git, person_sees, repository, write

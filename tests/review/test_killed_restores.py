@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from portico.review.checkpoints.held_files import STAGING_PREFIX
 from portico.review.checkpoints.lifecycle import Checkpoints
-from portico.review.checkpoints.snapshot_repository import STAGING_PREFIX
 from portico.testing.clock import ManualClock
 from tests.review.trees import checkpoints, content, repository, write
 

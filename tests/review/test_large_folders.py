@@ -8,7 +8,7 @@ import pytest
 
 from portico.domain.errors import InvalidInput
 from portico.domain.events import CheckpointCreated, Notice, ProposalUpdated
-from portico.review.checkpoints.snapshot_repository import SnapshotBounds
+from portico.review.checkpoints.held_files import SnapshotBounds
 from portico.review.git.program import Git, GitResult
 from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
@@ -190,7 +190,7 @@ async def test_nothing_goes_on_once_the_turn_is_over(tmp_path: Path) -> None:
 async def test_a_file_that_has_just_been_written_is_left_to_the_turns_themselves(tmp_path: Path) -> None:
     work = repository(tmp_path / "w", **{f"f{number}": "1" for number in range(8)})
     fresh = SnapshotBounds(at_once=3, taking_seconds=0, resting_seconds=3600)
-    await checkpoints(tmp_path, fresh).go_on(work)
+    await checkpoints(tmp_path, fresh).continue_snapshot(work)
     with pytest.raises(InvalidInput, match=r"5 files of .* are yet to be kept"):
         await checkpoints(tmp_path, fresh).create(work, "a turn", hurried=True)
 

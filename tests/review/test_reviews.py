@@ -400,7 +400,7 @@ async def test_a_restore_that_was_killed_before_it_could_tell_is_told_with_the_n
     async def killed(*_: object, **__: object) -> None:
         raise Killed
 
-    reviews._parts.gathering.put = killed  # type: ignore[method-assign, assignment]
+    reviews._parts.sync.put = killed  # type: ignore[method-assign, assignment]
     with pytest.raises(Killed):
         await reviews.restore("s1", first.id)
     assert (work / "b.txt").read_text() == "b\n"

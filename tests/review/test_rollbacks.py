@@ -44,11 +44,11 @@ async def test_what_a_person_was_not_told_of_is_kept_however_old(
     tmp_path: Path, reviews: ReviewService, earlier: Path
 ) -> None:
     grow_old(earlier, days=400)
-    await reviews.settle_all()
+    await reviews.recover_all()
     assert is_kept(earlier)
-    (told,) = await reviews.settle(tmp_path / "work")
+    (told,) = await reviews.recover(tmp_path / "work")
     assert str(earlier) in str(told)
-    await reviews.settle_all()
+    await reviews.recover_all()
     assert is_kept(earlier), "The month begins when the person is told."
 
 
@@ -56,7 +56,7 @@ async def test_what_a_person_was_not_told_of_is_kept_however_old(
 async def test_an_earlier_version_is_kept_for_a_month_after_it_was_told(
     tmp_path: Path, reviews: ReviewService, earlier: Path, days: int, kept: bool
 ) -> None:
-    await reviews.settle(tmp_path / "work")
+    await reviews.recover(tmp_path / "work")
     grow_old(earlier, days)
-    await reviews.settle_all()
+    await reviews.recover_all()
     assert is_kept(earlier) is kept

@@ -338,7 +338,7 @@ async def test_unsaved_files_of_a_window_that_vanished_cannot_be_told(desk: Desk
 
     desk.window.before_edit = close
     refusal = await desk.refused(told)
-    assert refusal.message.endswith("a.txt cannot be told.")
+    assert refusal.message.endswith("a.txt is in an unknown state.")
 
 
 async def test_a_kill_between_the_edit_and_the_record_counts_as_applied_the_next_time(
@@ -386,7 +386,7 @@ async def test_an_undo_in_the_editor_leaves_nothing_to_take_back_and_that_is_sai
     outcome = await desk.reviews.undo("s1", told.proposal_id)
     assert (outcome.decided.already, outcome.proposal.status) == (True, "open")
     (notice,) = [one for one in outcome.payloads if isinstance(one, Notice)]
-    assert notice.text.startswith("Nothing had to be taken back")
+    assert notice.text.startswith("Nothing to undo")
     assert len(desk.window.labels) == 1
     assert desk.sees("a.txt", "b.txt", "c.txt", "new.txt") == [LINES, "b\n", "c\n", None]
     review = await desk.reviews.open("s1", desk.work, "proposal")

@@ -5,8 +5,8 @@ import stat
 import subprocess
 from pathlib import Path
 
+from portico.review.checkpoints.held_files import STAGING_PREFIX, SnapshotBounds
 from portico.review.checkpoints.lifecycle import Checkpoints
-from portico.review.checkpoints.snapshot_repository import STAGING_PREFIX, SnapshotBounds
 from portico.testing.clock import ManualClock
 
 IDENTITY = {

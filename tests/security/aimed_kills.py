@@ -102,7 +102,7 @@ def restore(home: Path) -> None:
 
 def swap_of(home: Path) -> FileSwap:
     checkpoints = Checkpoints(home / "state" / "checkpoints", os.environ, ManualClock())
-    shadow = checkpoints._shadow(home / "work")
+    shadow = checkpoints._snapshots_of(home / "work")
     shadow.folder.mkdir(parents=True, exist_ok=True)
     return checkpoints._swap(shadow)
 
@@ -172,8 +172,8 @@ def content(place: Path) -> bytes:
     return os.fsencode(os.readlink(place)) if place.is_symlink() else place.read_bytes()  # noqa: PTH115
 
 
-async def settle(home: Path) -> None:
-    await ReviewService.at(home / "state", os.environ, ManualClock()).settle_all()
+async def recover(home: Path) -> None:
+    await ReviewService.at(home / "state", os.environ, ManualClock()).recover_all()
 
 
 def main(what: str, home: Path, rounds: int) -> None:
@@ -201,8 +201,8 @@ def main(what: str, home: Path, rounds: int) -> None:
         if kills % 4:
             one.edit(chance)
         if kills % 3 == 0:
-            found["settling killed"] += killed(home, kills // 3, lambda: asyncio.run(settle(home)))
-        asyncio.run(settle(home))
+            found["recovery killed"] += killed(home, kills // 3, lambda: asyncio.run(recover(home)))
+        asyncio.run(recover(home))
         rollbacks = Rollbacks(home / "state" / "rollbacks").take(home / "work")
         found[one.judge(rollbacks)] += 1
         found["left over"] += has_leftovers(home / "state")

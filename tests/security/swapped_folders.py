@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.domain.errors import InvalidInput, PorticoError
-from portico.doors.api.event_messages import one_of
 from portico.doors.api.session_messages import read_attachment
 from portico.editors.files import LocalFiles
 from portico.porter.files import DiskFiles
@@ -176,7 +176,7 @@ def proposed_reads(ground: Ground) -> Callable[[int], str]:
     return read
 
 
-def workplace_reads(ground: Ground) -> Callable[[int], str]:
+def working_copy_reads(ground: Ground) -> Callable[[int], str]:
     tree = _tree(ground)
 
     def read(number: int) -> str:
@@ -186,7 +186,7 @@ def workplace_reads(ground: Ground) -> Callable[[int], str]:
     return read
 
 
-def workplace_writes(ground: Ground) -> Callable[[int], str]:
+def working_copy_writes(ground: Ground) -> Callable[[int], str]:
     tree = _tree(ground)
     data = WRITTEN.encode()
     entry = BaseEntry(digest_of(data), len(data), 0o644)
@@ -201,7 +201,7 @@ def workplace_writes(ground: Ground) -> Callable[[int], str]:
     return write
 
 
-def workplace_carries(ground: Ground) -> Callable[[int], str]:
+def working_copy_carries(ground: Ground) -> Callable[[int], str]:
     """Ignored folders are copied for the agent."""
 
     def carry(number: int) -> str:
@@ -308,9 +308,9 @@ ROOMS: dict[str, Room] = {
     "apply removes": apply_removes,
     "conflict reads": conflict_reads,
     "proposed reads": proposed_reads,
-    "workplace reads": workplace_reads,
-    "workplace writes": workplace_writes,
-    "workplace carries": workplace_carries,
+    "working copy reads": working_copy_reads,
+    "working copy writes": working_copy_writes,
+    "working copy carries": working_copy_carries,
     "checkpoint reads": checkpoint_reads,
     "restore writes": restore_writes,
     "prompt reads": prompt_reads,

@@ -49,7 +49,7 @@ def test_200_kills_aimed_at_the_swap_leave_no_mixed_folder_and_every_edit(memory
     assert found.pop("mixed when killed") > 120, "too few kills came in the middle of the swap"
     assert found.pop("moments") > 15
     assert found.pop("edits told") > 100
-    assert found.pop("settling killed") > 20
+    assert found.pop("recovery killed") > 20
     assert found == {}
 
 
@@ -63,7 +63,7 @@ async def test_a_process_that_is_alive_in_the_middle_of_its_apply_is_waited_for(
     with locked(tmp_path / "state" / "applies" / "apply.lock"):
         with pytest.raises(SessionBusy):
             await reviews.open("s", tmp_path / "work", "direct")
-        assert await reviews.settle_all() == []
+        assert await reviews.recover_all() == []
         assert seen(tmp_path / "work") == mixed, "somebody else was at work"
         (tmp_path / "other").mkdir()
         await reviews.open("t", tmp_path / "other", "direct")
@@ -76,7 +76,7 @@ async def test_nobody_is_bothered_with_a_working_copy_that_was_half_filled(tmp_p
     copy.mkdir(parents=True)
     half_apply(copy, tmp_path / "state")
     reviews = ReviewService.at(tmp_path / "state", os.environ, ManualClock())
-    assert await reviews.settle_all() == []
+    assert await reviews.recover_all() == []
     assert {data for data, _ in seen(copy).values()} == {text.encode() for text in OLD.values()}
     assert not list((tmp_path / "state" / "rollbacks").glob("*"))
 
@@ -86,11 +86,11 @@ async def test_a_folder_that_cannot_be_settled_is_not_worked_in_and_holds_up_no_
     reviews = ReviewService.at(tmp_path / "state", os.environ, ManualClock())
     (tmp_path / "other").mkdir()
     (tmp_path / "work").rename(tmp_path / "not mounted")
-    with pytest.raises(StoreFailed, match="cut short"):
-        await reviews.settle(tmp_path / "work")
-    assert await reviews.settle(tmp_path / "other") == ()
+    with pytest.raises(StoreFailed, match="interrupted"):
+        await reviews.recover(tmp_path / "work")
+    assert await reviews.recover(tmp_path / "other") == ()
     (tmp_path / "not mounted").rename(tmp_path / "work")
-    (notice,) = await reviews.settle(tmp_path / "work")
+    (notice,) = await reviews.recover(tmp_path / "work")
     assert "has been rolled back" in str(notice)
 
 
@@ -180,7 +180,7 @@ def test_a_killed_apply_is_settled_before_anybody_looks(portico: Portico, door: 
     ran = DOORS[door](portico)
     assert ran.code == 0, ran.err
     check_settled(portico)
-    assert f"An apply in {portico.workspace} was cut short and has been rolled back." in ran.err
+    assert f"An apply in {portico.workspace} was interrupted and has been rolled back." in ran.err
 
 
 def test_a_killed_restore_is_settled_before_anybody_looks(portico: Portico) -> None:
@@ -206,7 +206,7 @@ def test_a_server_settles_a_folder_before_it_says_where_it_is(portico: Portico) 
     assert running.process.stdout.readline(), running.end().err
     check_settled(portico)
     server.end()
-    assert "was cut short and has been rolled back" in running.end().err
+    assert "was interrupted and has been rolled back" in running.end().err
 
 
 def test_a_turn_of_a_running_chain_settles_what_another_process_left(portico: Portico) -> None:

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
+from portico.review.checkpoints.held_files import SnapshotBounds
 from portico.review.checkpoints.lifecycle import Checkpoints
-from portico.review.checkpoints.snapshot_repository import SnapshotBounds
 from portico.review.outside_changes import OutsideChanges
 from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
 from tests.review.folders import Seen, seen
 from tests.review.trees import git, repository, write
 from tests.support.program import Portico
-from tests.support.reviewing import ReviewingEditor
+from tests.support.reviewing_editor import ReviewingEditor
 
 LINES = "".join(f"line {number}\n" for number in range(30))
 

@@ -1,4 +1,4 @@
-"""A host in memory with what a server puts before it: desks, a dispatcher, somebody who keeps house."""
+"""A host in memory with what a server adds to it: drafts, a turn queue and cleanup."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
@@ -32,16 +32,16 @@ class Doors:
 
     def __init__(self, host: World) -> None:
         self.host = host
-        self.desks = Drafts(host.store, host.clock)
-        self.dispatcher = TurnQueue(host.service, self.desks, _agent_of)
-        self.housekeeping = SessionCleanup(host.service, self.dispatcher, self.desks, host.store, host.clock)
+        self.drafts = Drafts(host.store, host.clock)
+        self.turn_queue = TurnQueue(host.service, self.drafts, _agent_of)
+        self.cleanup = SessionCleanup(host.service, self.turn_queue, self.drafts, host.store, host.clock)
 
     @property
     def session_id(self) -> SessionId:
         return self.host.session_id
 
     def sending(self, text: str, *, queue: bool = False) -> AsyncGenerator[Event | QueuedPrompt]:
-        return self.dispatcher.send(self.session_id, TurnPrompt(text=text), queue=queue)
+        return self.turn_queue.send(self.session_id, TurnPrompt(text=text), queue=queue)
 
     def send(self, text: str, *, queue: bool = False) -> "asyncio.Task[list[Event | QueuedPrompt]]":
         """A caller that stays to the end."""
@@ -59,7 +59,7 @@ class Doors:
         return queued
 
     async def line(self) -> list[str]:
-        return [one.text for one in (await self.desks.get(self.session_id)).queue]
+        return [one.text for one in (await self.drafts.get(self.session_id)).queue]
 
     async def sent(self) -> list[str]:
         """Every prompt in the log."""
@@ -92,7 +92,7 @@ class Doors:
 
     async def until_idle(self) -> None:
         async def idle() -> None:
-            while self.dispatcher.occupied(self.session_id):  # noqa: ASYNC110 - nothing here could set an event
+            while self.turn_queue.has_turn(self.session_id):  # noqa: ASYNC110 - nothing here could set an event
                 await asyncio.sleep(0)
 
         await self.within(idle())
@@ -141,4 +141,4 @@ async def doors(answer: Answer, folder: Path, *, store: MemoryStore | None = Non
             yield made
         finally:
             async with asyncio.timeout(10):
-                await made.dispatcher.close()
+                await made.turn_queue.close()

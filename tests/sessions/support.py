@@ -15,8 +15,9 @@ from portico.domain.ids import SessionId
 from portico.domain.turns import TurnState
 from portico.rpc.messages import RpcError
 from portico.rpc.streams import ByteStream
+from portico.sessions.log.watch import ends_turn
 from portico.sessions.ports import AgentSpec, EditorProvider, IsConfined, Ports, SessionTimeouts
-from portico.sessions.service import SessionService, ends_turn
+from portico.sessions.service import SessionService
 from portico.sessions.turn import TurnPrompt
 from portico.testing.clock import ManualClock
 from portico.testing.memory_agent import MemoryAgentLauncher, NoEditorProvider
@@ -219,11 +220,11 @@ class World:
             await self.start()
         before = (await self.events())[-1].seq
         prompt = TurnPrompt(text=words, **options)  # type: ignore[arg-type]
-        await self._ticking(self.service.prompt(self.session_id, prompt))
+        await self._ticking(self.service.session(self.session_id).prompt(prompt))
         return [event for event in await self.events() if event.seq > before]
 
     def prompting(self, words: str = "hello") -> "asyncio.Task[object]":
-        return asyncio.create_task(self.service.prompt(self.session_id, TurnPrompt(text=words)))
+        return asyncio.create_task(self.service.session(self.session_id).prompt(TurnPrompt(text=words)))
 
     async def events(self) -> list[Event]:
         return await self.store.read(self.session_id, after_seq=0, limit=100_000)

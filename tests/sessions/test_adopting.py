@@ -164,7 +164,7 @@ async def test_deleting_it_here_leaves_the_agents_own_alone(tmp_path: Path) -> N
         await host.service.delete(host.session_id)
         assert not any(method.startswith("session/delete") for method in host.agent.methods)
         fresh = await host.service.start(tmp_path, SPEC)
-        await host.service.prompt(fresh, TurnPrompt(text="hello"))
+        await host.service.session(fresh).prompt(TurnPrompt(text="hello"))
         await host.service.delete(fresh)
         assert host.agent.methods[-1] == "session/delete a1"
 

@@ -32,7 +32,7 @@ async def test_sessions_of_one_agent_in_one_folder_share_a_process_and_hear_only
         first = await host.start()
         second = await host.service.start(tmp_path, SPEC)
         for session_id, words in ((first, "one"), (second, "two"), (first, "three")):
-            await host.service.prompt(session_id, TurnPrompt(text=words))
+            await host.service.session(session_id).prompt(TurnPrompt(text=words))
         assert len(host.agents.launched) == 1
         said = {
             session_id: [
@@ -51,7 +51,7 @@ async def test_another_folder_gets_an_agent_of_its_own(tmp_path: Path) -> None:
     async with world(echo, tmp_path) as host:
         await host.prompt()
         elsewhere = await host.service.start(other, SPEC)
-        await host.service.prompt(elsewhere, TurnPrompt(text="hello"))
+        await host.service.session(elsewhere).prompt(TurnPrompt(text="hello"))
         assert len(host.agents.launched) == 2
 
 
@@ -60,7 +60,7 @@ async def test_the_agent_ends_with_its_last_session(tmp_path: Path) -> None:
         first = await host.start()
         second = await host.service.start(tmp_path, SPEC)
         for session_id in (first, second):
-            await host.service.prompt(session_id, TurnPrompt(text="hello"))
+            await host.service.session(session_id).prompt(TurnPrompt(text="hello"))
         await host.service.delete(first)
         assert host.agents.launched[0].stopped_with_grace is None
         await host.service.delete(second)
@@ -77,7 +77,7 @@ async def test_an_agent_started_early_tells_its_commands_and_answers_the_first_p
     async with world(echo, tmp_path) as host:
         host.agent.on_new = announce
         await host.start()
-        await host.service.connect(host.session_id)
+        await host.service.session(host.session_id).connect()
         told = await host.until(lambda payload: isinstance(payload, CommandsUpdated))
         assert isinstance(told.payload, CommandsUpdated)
         assert told.payload.commands[0].name == "test"
@@ -89,7 +89,7 @@ async def test_an_early_start_that_hangs_says_so_at_its_deadline(tmp_path: Path)
     async with world(echo, tmp_path) as host:
         host.agent.initialize_gate = asyncio.Event()
         await host.start()
-        connecting = asyncio.create_task(host.service.connect(host.session_id))
+        connecting = asyncio.create_task(host.service.session(host.session_id).connect())
         await host.clock.until_sleeping()
         await host.clock.advance(61)
         with pytest.raises(AgentTimedOut, match="initialize"):
@@ -134,6 +134,6 @@ class TestReviving:
             await self._prompt_at_once(host)
 
     async def _prompt_at_once(self, host: World) -> None:
-        turn = asyncio.create_task(host.service.prompt(host.session_id, TurnPrompt(text="again")))
+        turn = asyncio.create_task(host.service.session(host.session_id).prompt(TurnPrompt(text="again")))
         await until(lambda: len(host.agents.launched) == 2)
         await turn

@@ -11,7 +11,7 @@ from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound, StoreFailed
 from portico.domain.events import Event, PromptSubmitted, TurnEnded
 from portico.domain.turns import TurnState
-from portico.sessions.log.recovery import session_lease_name
+from portico.sessions.leases import session_lease_name
 from portico.sessions.turn import TurnPrompt
 from portico.testing.store import MemoryStore
 from tests.sessions.dispatching import Doors, Patient, SlowDesks, doors
@@ -111,7 +111,7 @@ class TestSending:
                 await gate.wait()
 
             door.host.agent.on_new = wait
-            door.dispatcher.warm(door.session_id)
+            door.turn_queue.start_agent_ahead(door.session_id)
             await asked.wait()
             call = door.send("hello")
             await door.host.until_state(TurnState.STARTING)
@@ -133,7 +133,7 @@ class TestSending:
             doors(answer_at_once, tmp_path, store=store) as there,
             doors(answer_at_once, tmp_path, store=store) as here,
         ):
-            stream = here.dispatcher.send(there.session_id, TurnPrompt(text="hello"), queue=True)
+            stream = here.turn_queue.send(there.session_id, TurnPrompt(text="hello"), queue=True)
             with pytest.raises(SessionBusy, match="another Portico process"):
                 await anext(stream)
 
@@ -153,6 +153,21 @@ class TestTheLine:
                 assert ended(updates) == [TurnState.COMPLETED]
             assert door.heard == await door.sent() == ["one", "two", "three"]
             assert await door.line() == []
+
+    async def test_a_turn_of_the_session_itself_leaves_queued_prompts_alone(self, tmp_path: Path) -> None:
+        patient = Patient()
+        async with doors(patient, tmp_path) as door:
+            door.send("one")
+            await door.until_heard("one")
+            await door.queued("two")
+            session = door.host.service.session(door.session_id)
+            session.stop()
+            await door.until_idle()
+            patient.go_on()
+            await door.within(session.prompt(TurnPrompt(text="by itself")))
+            await door.until_idle()
+            assert await door.line() == ["two"]
+            assert door.heard == ["one", "by itself"]
 
     async def test_a_line_goes_on_when_turns_end_faster_than_prompts_leave_it(self, tmp_path: Path) -> None:
         store = SlowDesks()
@@ -176,20 +191,20 @@ class TestTheLine:
             door.send("one")
             await door.until_heard("one")
             two = await door.queued("two")
-            door.host.service.stop(door.session_id)
+            door.host.service.session(door.session_id).stop()
             await door.until_idle()
             store.slow = True
             patient.go_on(2)
             calls = [
-                asyncio.create_task(door.all_of(door.dispatcher.send_queued(door.session_id, two.prompt_id)))
+                asyncio.create_task(door.all_of(door.turn_queue.send_queued(door.session_id, two.prompt_id)))
                 for _ in range(2)
             ]
             first, second = await door.within(asyncio.gather(*calls, return_exceptions=True))
             assert isinstance(first, list)
             assert isinstance(second, InvalidInput)
             await door.until_idle()
-            with pytest.raises(InvalidInput, match="does not wait"):
-                await anext(door.dispatcher.send_queued(door.session_id, two.prompt_id))
+            with pytest.raises(InvalidInput, match="no longer queued"):
+                await anext(door.turn_queue.send_queued(door.session_id, two.prompt_id))
             assert await door.sent() == ["one", "two"]
 
     async def test_a_prompt_whose_sender_leaves_in_the_middle_is_sent_once(self, tmp_path: Path) -> None:
@@ -205,11 +220,11 @@ class TestTheLine:
             door.send("one")
             await door.until_heard("one")
             two = await door.queued("two")
-            door.host.service.stop(door.session_id)
+            door.host.service.session(door.session_id).stop()
             await door.until_idle()
             door.host.store.before_append = hold
             call = asyncio.create_task(
-                door.all_of(door.dispatcher.send_queued(door.session_id, two.prompt_id))
+                door.all_of(door.turn_queue.send_queued(door.session_id, two.prompt_id))
             )
             await writing.wait()
             call.cancel()
@@ -225,7 +240,7 @@ class TestTheLine:
             door.send("one")
             await door.until_heard("one")
             await door.queued("two")
-            door.host.service.stop(door.session_id)
+            door.host.service.session(door.session_id).stop()
             await door.until_idle()
             assert (await door.sent(), await door.line()) == (["one"], ["two"])
             patient.go_on(2)
@@ -241,7 +256,7 @@ class TestTheLine:
             door.send("one")
             await door.until_heard("one")
             await door.queued("before")
-            door.host.service.stop(door.session_id)
+            door.host.service.session(door.session_id).stop()
             call = door.send("after", queue=True)
             await door.until_heard("one", "after")
             assert await door.line() == ["before"]
@@ -260,7 +275,7 @@ class TestTheLine:
             await door.until_idle()
             assert (await door.sent(), await door.line()) == (["one"], ["two"])
             patient.go_on(2)
-            await door.within(door.dispatcher.resume(door.session_id))
+            await door.within(door.turn_queue.resume(door.session_id))
             await door.until_idle()
             assert await door.sent() == ["one", "two"]
 
@@ -273,8 +288,8 @@ class TestTheLine:
             await door.until_heard("one")
             call = door.send("two", queue=True)
             await door.within(_until_line(door, ["two"]))
-            (waiting,) = (await door.desks.get(door.session_id)).queue
-            await door.dispatcher.remove(door.session_id, waiting.prompt_id)
+            (waiting,) = (await door.drafts.get(door.session_id)).queue
+            await door.turn_queue.remove(door.session_id, waiting.prompt_id)
             assert await door.within(asyncio.wait_for(call, 5)) == [waiting]
             patient.go_on(2)
             await door.until_idle()
@@ -284,7 +299,7 @@ class TestTheLine:
         patient = Patient()
         async with doors(patient, tmp_path) as door:
             other = await door.host.service.start(tmp_path, SPEC)
-            busy = asyncio.create_task(door.all_of(door.dispatcher.send(other, TurnPrompt(text="other"))))
+            busy = asyncio.create_task(door.all_of(door.turn_queue.send(other, TurnPrompt(text="other"))))
             await door.until_heard("other")
             with pytest.raises(SessionBusy):
                 await door.within(door.all_of(door.sending("mine")))
@@ -299,11 +314,11 @@ class TestTheLine:
         patient = Patient()
         async with doors(patient, tmp_path) as door:
             other = await door.host.service.start(tmp_path, SPEC)
-            busy = asyncio.create_task(door.all_of(door.dispatcher.send(other, TurnPrompt(text="other"))))
+            busy = asyncio.create_task(door.all_of(door.turn_queue.send(other, TurnPrompt(text="other"))))
             await door.until_heard("other")
             waiting = await door.queued("mine")
             await door.host.clock.advance(1)
-            await door.dispatcher.remove(door.session_id, waiting.prompt_id)
+            await door.turn_queue.remove(door.session_id, waiting.prompt_id)
             await door.until_idle()
             patient.go_on(2)
             await door.within(asyncio.wait_for(busy, 5))
@@ -335,7 +350,7 @@ class TestEnding:
             door.send("one")
             await door.until_heard("one")
             await door.queued("two")
-            await door.dispatcher.close()
+            await door.turn_queue.close()
             assert (await door.host.service.show(door.session_id)).state is TurnState.INTERRUPTED
             assert (await door.sent(), await door.line()) == (["one"], ["two"])
             with pytest.raises(SessionBusy, match="shutting down"):
@@ -348,8 +363,8 @@ class TestEnding:
             await door.until_heard("one")
             await door.queued("two")
             patient.go_on(2)
-            await door.dispatcher.close()
-            assert not door.dispatcher.occupied(door.session_id)
+            await door.turn_queue.close()
+            assert not door.turn_queue.has_turn(door.session_id)
             assert "two" not in await door.sent()
 
     async def test_a_session_in_the_middle_of_everything_can_be_deleted(self, tmp_path: Path) -> None:
@@ -360,7 +375,7 @@ class TestEnding:
             waiting = door.send("two", queue=True)
             await door.within(_until_line(door, ["two"]))
             watching = asyncio.create_task(_count(door))
-            await door.within(door.dispatcher.delete(door.session_id))
+            await door.within(door.turn_queue.delete(door.session_id))
             assert ended(await door.within(asyncio.wait_for(running, 5))) == [TurnState.CANCELED]
             assert len(await door.within(asyncio.wait_for(waiting, 5))) == 1
             assert await door.within(asyncio.wait_for(watching, 5)) > 0
@@ -384,11 +399,11 @@ class TestEnding:
             )
             await door.within(door.all_of(door.sending("one")))
             door.host.agent.on_end = wait
-            letting_go = asyncio.create_task(door.dispatcher.release(door.session_id))
+            letting_go = asyncio.create_task(door.turn_queue.release(door.session_id))
             await ending.wait()
             letting_go.cancel()
             await asyncio.wait((letting_go,))
-            closing = asyncio.create_task(door.dispatcher.close())
+            closing = asyncio.create_task(door.turn_queue.close())
             go_on.set()
             await door.within(closing)
             assert door.host.store.lease_holder(session_lease_name(door.session_id)) is None
@@ -396,7 +411,7 @@ class TestEnding:
 
 
 async def _until_line(door: Doors, texts: list[str]) -> None:
-    async for desk in door.desks.watch(door.session_id):
+    async for desk in door.drafts.watch(door.session_id):
         if [one.text for one in desk.queue] == texts:
             return
 

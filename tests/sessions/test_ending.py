@@ -37,10 +37,10 @@ async def test_a_deleted_session_is_deleted_at_the_agent_too_and_others_go_on(tm
     async with world(echo, tmp_path, capabilities=CLOSE_AND_DELETE) as host:
         await host.prompt()
         other = await host.service.start(tmp_path, SPEC)
-        await host.service.prompt(other, TurnPrompt(text="hello"))
+        await host.service.session(other).prompt(TurnPrompt(text="hello"))
         await host.service.delete(host.session_id)
         assert last_words(host.agent) == ["session/delete a1"]
-        await host.service.prompt(other, TurnPrompt(text="again"))
+        await host.service.session(other).prompt(TurnPrompt(text="again"))
         assert len(host.agents.launched) == 1
 
 

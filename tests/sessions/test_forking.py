@@ -68,7 +68,7 @@ async def test_a_fork_begins_with_all_that_was_said_and_goes_its_own_way(tmp_pat
         assert isinstance(mark, SessionStarted)
         assert mark.forked_from is not None
         assert mark.forked_from.session_id == host.session_id
-        await host.service.prompt(forked, TurnPrompt(text="there"))
+        await host.service.session(forked).prompt(TurnPrompt(text="there"))
         await host.prompt("here")
         assert said(await log(host, forked)) == ["a1: one", "f2: there"]
         assert said(await host.events()) == ["a1: one", "a1: here"]
@@ -82,7 +82,7 @@ async def test_an_agent_that_can_forks_its_own_session_and_is_told_nothing_again
     async with world(echo, tmp_path, capabilities=FORKS) as host:
         await host.prompt("one")
         forked = await fork_of(host)
-        await host.service.prompt(forked, TurnPrompt(text="two"))
+        await host.service.session(forked).prompt(TurnPrompt(text="two"))
         assert "session/fork a1" in host.agent.methods
         assert host.agent.prompts[-1].prompt == [acp.TextContent(text="two")]
         events = await log(host, forked)
@@ -94,8 +94,8 @@ async def test_an_agent_that_cannot_is_given_a_summary_with_the_first_prompt(tmp
     async with world(echo, tmp_path, capabilities=acp.AgentCapabilities(load_session=True)) as host:
         await host.prompt("remember the milk")
         forked = await fork_of(host)
-        await host.service.connect(forked)
-        await host.service.prompt(forked, TurnPrompt(text="what was it?"))
+        await host.service.session(forked).connect()
+        await host.service.session(forked).prompt(TurnPrompt(text="what was it?"))
         summary, words = host.agent.prompts[-1].prompt
         assert isinstance(summary, acp.TextContent)
         assert "remember the milk" in summary.text
@@ -112,7 +112,7 @@ async def test_the_summary_stands_beside_the_words_where_the_agent_takes_that(tm
     async with world(hi, tmp_path, capabilities=acp.AgentCapabilities(prompt_capabilities=takes)) as host:
         await host.prompt("remember the milk")
         forked = await fork_of(host)
-        await host.service.prompt(forked, TurnPrompt(text="/test"))
+        await host.service.session(forked).prompt(TurnPrompt(text="/test"))
         words, summary = host.agent.prompts[-1].prompt
         assert words == acp.TextContent(text="/test")
         assert isinstance(summary, acp.EmbeddedResource)
@@ -124,13 +124,13 @@ async def test_a_summary_that_was_never_sent_is_still_owed_by_a_later_host(tmp_p
     async with world(echo, tmp_path, capabilities=capabilities) as host:
         await host.prompt("remember the milk")
         forked = await fork_of(host)
-        await host.service.connect(forked)
+        await host.service.session(forked).connect()
         await host.service.close()
         store = host.store
     async with world(echo, tmp_path, capabilities=capabilities, store=store) as later:
         await later.service.reopen(forked, SPEC)
         for words in ("what was it?", "and now?"):
-            await later.service.prompt(forked, TurnPrompt(text=words))
+            await later.service.session(forked).prompt(TurnPrompt(text=words))
         first, second = later.agent.prompts
         assert later.agent.methods.count("session/load") == 1
         assert isinstance(first.prompt[0], acp.TextContent)
@@ -146,7 +146,7 @@ async def test_a_refused_fork_is_told_and_the_summary_helps(tmp_path: Path) -> N
         await host.prompt("remember the milk")
         host.agent.on_reopen = refuse
         forked = await fork_of(host)
-        await host.service.prompt(forked, TurnPrompt(text="go on"))
+        await host.service.session(forked).prompt(TurnPrompt(text="go on"))
         assert len(host.agent.prompts[-1].prompt) == 2
         assert "The agent refused session/fork: no fork today" in notices(await log(host, forked))
 
@@ -158,7 +158,7 @@ async def test_a_fork_never_knows_what_was_said_after_it(tmp_path: Path) -> None
         forked = await host.service.fork(host.session_id)
         await host.prompt("a secret of the first")
         await host.service.reopen(forked, SPEC)
-        await host.service.prompt(forked, TurnPrompt(text="two"))
+        await host.service.session(forked).prompt(TurnPrompt(text="two"))
         assert "session/fork a1" not in host.agent.methods
         summary = host.agent.prompts[-1].prompt[0]
         assert isinstance(summary, acp.TextContent)
@@ -176,8 +176,8 @@ async def test_a_fork_stays_a_fork_when_its_first_turn_fails(tmp_path: Path) -> 
         await host.prompt("one")
         forked = await fork_of(host)
         host.agent.on_reopen = die_at_once
-        await host.service.prompt(forked, TurnPrompt(text="two"))
-        await host.service.prompt(forked, TurnPrompt(text="three"))
+        await host.service.session(forked).prompt(TurnPrompt(text="two"))
+        await host.service.session(forked).prompt(TurnPrompt(text="three"))
         assert host.agent.methods.count("session/fork a1") == 2
         assert reached(await log(host, forked))[-1].attached_by == "fork"
 
@@ -190,10 +190,10 @@ async def test_a_forked_session_comes_back_as_itself(tmp_path: Path) -> None:
     async with world(echo, tmp_path, capabilities=FORKS) as host:
         await host.prompt("one")
         forked = await fork_of(host)
-        await host.service.prompt(forked, TurnPrompt(text="two"))
+        await host.service.session(forked).prompt(TurnPrompt(text="two"))
         await host.lose_agent()
         host.agent.on_reopen = retell
-        await host.service.prompt(forked, TurnPrompt(text="three"))
+        await host.service.session(forked).prompt(TurnPrompt(text="three"))
         assert reached(await log(host, forked))[-1] == AgentSession(
             agent_session_id="f2", attached_by="load", replayed_updates=1
         )
@@ -220,7 +220,7 @@ async def test_a_session_that_was_never_prompted_forks_into_a_new_one(tmp_path: 
     async with world(echo, tmp_path, capabilities=FORKS) as host:
         await host.start()
         forked = await fork_of(host)
-        await host.service.prompt(forked, TurnPrompt(text="first"))
+        await host.service.session(forked).prompt(TurnPrompt(text="first"))
         events = await log(host, forked)
         assert reached(events)[-1].attached_by == "new"
         assert kinds(events)[:2] == ["session_started", "session_started"]

@@ -9,7 +9,7 @@ from portico.domain.drafts import QueuedPrompt
 from portico.domain.events import PromptSubmitted, TodosUpdated
 from portico.domain.values import TodoItem
 from portico.sessions.cleanup import IDLE_SECONDS, LINGER_SECONDS, LOOK_SECONDS
-from portico.sessions.log.recovery import session_lease_name
+from portico.sessions.leases import session_lease_name
 from portico.testing.store import MemoryStore
 from tests.sessions.dispatching import Doors, Patient, doors
 from tests.sessions.support import FakeAgent, kinds
@@ -26,7 +26,7 @@ class Keeping:
         self._door = door
 
     async def __aenter__(self) -> None:
-        self._task = asyncio.create_task(self._door.housekeeping.run())
+        self._task = asyncio.create_task(self._door.cleanup.run())
 
     async def __aexit__(self, *_: object) -> None:
         self._task.cancel()
@@ -61,7 +61,7 @@ class TestIdleSessions:
             call = door.send("one")
             await door.until_heard("one")
             await door.host.clock.advance(IDLE_SECONDS / 2)
-            with door.housekeeping.watching(door.session_id):
+            with door.cleanup.watching(door.session_id):
                 patient.go_on()
                 await door.within(asyncio.wait_for(call, 5))
                 await door.host.clock.advance(2 * IDLE_SECONDS)
@@ -96,10 +96,10 @@ class TestEmptySessions:
         self, tmp_path: Path
     ) -> None:
         async with doors(answer_at_once, tmp_path) as door, Keeping(door):
-            with door.housekeeping.watching(door.session_id):
+            with door.cleanup.watching(door.session_id):
                 await door.host.clock.advance(2 * LINGER_SECONDS)
             await door.host.clock.advance(LINGER_SECONDS / 2)
-            with door.housekeeping.watching(door.session_id):
+            with door.cleanup.watching(door.session_id):
                 await door.host.clock.advance(LINGER_SECONDS)
             assert await door.host.store.summary(door.session_id) is not None
             await door.host.clock.advance(LINGER_SECONDS + LOOK_SECONDS)
@@ -109,9 +109,9 @@ class TestEmptySessions:
     async def test_one_with_a_draft_a_todo_or_a_prompt_stays(self, tmp_path: Path) -> None:
         for what in ("draft", "todo", "prompt"):
             async with doors(answer_at_once, tmp_path) as door, Keeping(door):
-                with door.housekeeping.watching(door.session_id):
+                with door.cleanup.watching(door.session_id):
                     if what == "draft":
-                        await door.desks.write_draft(door.session_id, "hm", "page")
+                        await door.drafts.write_draft(door.session_id, "hm", "page")
                     elif what == "todo":
                         await door.host.service.record(
                             door.session_id,
@@ -139,9 +139,9 @@ class TestEmptySessions:
             doors(answer_at_once, tmp_path, store=store) as elsewhere,
             doors(answer_at_once, tmp_path, store=store) as door,
         ):
-            await door.housekeeping.begin()
+            await door.cleanup.begin()
             async with Keeping(door):
-                with door.housekeeping.watching(returned):
+                with door.cleanup.watching(returned):
                     await door.host.clock.advance(LINGER_SECONDS + LOOK_SECONDS)
                     assert await store.summary(left) is None
                     assert await store.summary(returned) is not None
@@ -156,9 +156,9 @@ class TestAfterACrash:
             await door.within(door.all_of(door.sending("one")))
             for prompt_id, text in (("a", "sent"), ("b", "not sent")):
                 queued = QueuedPrompt(prompt_id=prompt_id, text=text, after_seq=2)
-                await door.desks.enqueue(door.session_id, queued)
+                await door.drafts.enqueue(door.session_id, queued)
             await door.host.prompt("sent", prompt_id="a")
-            await door.housekeeping.begin()
+            await door.cleanup.begin()
             assert await door.line() == ["not sent"]
             sent = [event for event in await door.host.events() if isinstance(event.payload, PromptSubmitted)]
             assert len(sent) == 2

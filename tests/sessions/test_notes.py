@@ -8,7 +8,7 @@ from portico.acp import _schema as acp
 from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload, EditorReplied, EditorRequested, Notice
 from portico.sessions.idle_session import idle_session
-from portico.sessions.registry import MOST_KEPT
+from portico.sessions.registry import MAX_PENDING
 from tests.sessions.support import SPEC, FakeAgent, World, world
 
 NOTICE = Notice(level="info", text="then this")
@@ -25,8 +25,8 @@ async def told(here: World, *kinds: type[AnyPayload]) -> list[AnyPayload]:
 async def test_a_note_comes_into_the_turn_that_is_under_way_without_being_waited_for(tmp_path: Path) -> None:
     async def answer(agent: FakeAgent, request: acp.PromptRequest) -> None:
         agent.say("before")
-        here.service.notes.tell(here.session_id, asked())
-        here.service.notes.tell(here.session_id, EditorReplied(request_id="r1", done=True))
+        here.service.pending_events.add(here.session_id, asked())
+        here.service.pending_events.add(here.session_id, EditorReplied(request_id="r1", done=True))
         agent.say("after")
 
     async with world(answer, tmp_path) as here:
@@ -54,9 +54,9 @@ async def test_a_note_on_a_session_that_nobody_has_open_is_written_by_whoever_de
     async with world(nothing, tmp_path) as here:
         await closed(here)
         async with idle_session(here.service, here.ports, here.session_id, writes_tree=True) as record:
-            here.service.notes.tell(here.session_id, asked())
+            here.service.pending_events.add(here.session_id, asked())
             await record(NOTICE)
-            here.service.notes.tell(here.session_id, asked(2))
+            here.service.pending_events.add(here.session_id, asked(2))
         assert await told(here, EditorRequested, Notice) == [asked(), NOTICE, asked(2)]
 
 
@@ -66,7 +66,7 @@ async def test_a_note_is_written_also_when_what_was_decided_fails(tmp_path: Path
 
         async def decide() -> None:
             async with idle_session(here.service, here.ports, here.session_id, writes_tree=False):
-                here.service.notes.tell(here.session_id, asked())
+                here.service.pending_events.add(here.session_id, asked())
                 raise InvalidInput("It did not work.")
 
         with pytest.raises(InvalidInput):
@@ -77,17 +77,17 @@ async def test_a_note_is_written_also_when_what_was_decided_fails(tmp_path: Path
 async def test_a_note_that_came_too_late_waits_for_the_next_opening(tmp_path: Path) -> None:
     async with world(nothing, tmp_path) as here:
         await closed(here)
-        for number in range(MOST_KEPT + 5):
-            here.service.notes.tell(here.session_id, asked(number))
+        for number in range(MAX_PENDING + 5):
+            here.service.pending_events.add(here.session_id, asked(number))
         await here.service.reopen(here.session_id, SPEC)
         await here.service.record(here.session_id, NOTICE)
         notes = await told(here, EditorRequested)
-        assert notes == [asked(number) for number in range(5, MOST_KEPT + 5)]
+        assert notes == [asked(number) for number in range(5, MAX_PENDING + 5)]
 
 
 async def test_notes_on_a_session_go_with_it(tmp_path: Path) -> None:
     async with world(nothing, tmp_path) as here:
         await closed(here)
-        here.service.notes.tell(here.session_id, asked())
+        here.service.pending_events.add(here.session_id, asked())
         await here.service.delete(here.session_id)
-        assert here.service.notes.take(here.session_id) == ()
+        assert here.service.pending_events.take(here.session_id) == ()

@@ -55,7 +55,7 @@ async def ready(host: World) -> None:
 
 
 async def set_option(host: World, name: str, value: str | bool) -> None:
-    await host._ticking(host.service.set_option(host.session_id, name, value))
+    await host._ticking(host.service.session(host.session_id).set_option(name, value))
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,8 @@ async def test_sessions_that_flood_together_wait_for_the_log_long_before_each_is
         names = [await host.service.start(tmp_path, SPEC, reads_only=True) for _ in range(sessions)]
         async with held(host, flood):
             turns: list[asyncio.Task[object]] = [
-                asyncio.create_task(host.service.prompt(name, TurnPrompt(text="go"))) for name in names
+                asyncio.create_task(host.service.session(name).prompt(TurnPrompt(text="go")))
+                for name in names
             ]
             await until_it_stands(flood)
             assert MAX_BACKLOG / 2 < flood.sent * len(PIECE) < MAX_BACKLOG + 2 * MAX_UNWRITTEN
@@ -143,7 +144,7 @@ async def test_whatever_an_agent_floods_with_counts_for_what_it_is(tmp_path: Pat
             await until_it_stands(flood)
             assert flood.sent < 2 * MAX_UNWRITTEN / LARGE
         await until_done(host, turn)
-        journal = host.service._live(host.session_id).session.journal
+        journal = host.service.session(host.session_id).runtime.journal
         last = (await host.events())[-1].seq
         at_hand = next(filter(None, (journal.recent_after(seq) for seq in range(last))))
         assert sum(size_of(event.payload) for event in at_hand) <= RECENT_BYTES
@@ -261,6 +262,6 @@ async def test_memory_keeps_only_the_newest_events_of_a_session(tmp_path: Path) 
     async with world(many, tmp_path) as host:
         await host.prompt()
         last = (await host.events())[-1].seq
-        live = host.service._live(host.session_id).session.journal
+        live = host.service.session(host.session_id).runtime.journal
         assert live.recent_after(0) == []
         assert len(live.recent_after(last - RECENT_EVENTS)) == RECENT_EVENTS

@@ -48,7 +48,7 @@ async def asked(host: World) -> QuestionAsked:
 async def answered(host: World, reply: QuestionAnswer | None = None) -> tuple[QuestionAnswered, str]:
     """The end of a turn with one question: how the log has it, and what the agent said it got."""
     if reply is not None:
-        host.service.reply(host.session_id, (await asked(host)).request_id, reply)
+        host.service.session(host.session_id).answer((await asked(host)).request_id, reply)
     await host.until(lambda payload: payload.kind == "turn_ended")
     events = await host.events()
     (found,) = [event.payload for event in events if isinstance(event.payload, QuestionAnswered)]
@@ -123,8 +123,8 @@ async def test_a_secret_reaches_the_agent_and_no_log(tmp_path: Path) -> None:
         question = await asked(host)
         assert [field.secret for field in question.fields] == [False, True, True]
         content = {"user": "ada", "word": "s3cr3t-word", "apiKey": "s3cr3t-key"}
-        host.service.reply(
-            host.session_id, question.request_id, QuestionAnswer(action="accept", content=content)
+        host.service.session(host.session_id).answer(
+            question.request_id, QuestionAnswer(action="accept", content=content)
         )
         await host.until(lambda payload: isinstance(payload, QuestionAnswered))
         await host.until(lambda payload: payload.kind == "turn_ended")
@@ -167,7 +167,7 @@ async def test_a_secret_reaches_the_agent_and_no_log(tmp_path: Path) -> None:
             "x is a date and time such as 2026-05-09T14:30:00Z.",
         ),
         ({"type": "string", "pattern": "^[a-z]+$"}, "A1", "x does not have the form ^[a-z]+$"),
-        ({"type": "string"}, "", "x is needed."),
+        ({"type": "string"}, "", "x is required."),
     ],
 )
 async def test_an_answer_that_does_not_fit_is_refused_in_words_and_the_question_stays(
@@ -178,9 +178,9 @@ async def test_an_answer_that_does_not_fit_is_refused_in_words_and_the_question_
         request_id = (await asked(host)).request_id
         reply = QuestionAnswer(action="accept", content={"x": value})  # type: ignore[dict-item]
         with pytest.raises(InvalidInput) as caught:
-            host.service.reply(host.session_id, request_id, reply)
+            host.service.session(host.session_id).answer(request_id, reply)
         assert caught.value.message == complaint
-        host.service.reply(host.session_id, request_id, QuestionAnswer(action="decline"))
+        host.service.session(host.session_id).answer(request_id, QuestionAnswer(action="decline"))
         await host.until(lambda payload: payload.kind == "turn_ended")
         await turn
 
@@ -213,7 +213,7 @@ async def test_an_answer_that_fits_goes_to_the_agent(
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ({}, "Port is needed."),
+        ({}, "Port is required."),
         ({"port": 1, "host": "h"}, "The question has no field 'host'; it asks for port."),
     ],
 )
@@ -224,12 +224,11 @@ async def test_what_is_missing_or_was_not_asked_for_is_named(
         turn = await begin(host)
         request_id = (await asked(host)).request_id
         with pytest.raises(InvalidInput, match=complaint.replace(".", r"\.")):
-            host.service.reply(
-                host.session_id,
+            host.service.session(host.session_id).answer(
                 request_id,
                 QuestionAnswer(action="accept", content=content),
             )
-        host.service.stop(host.session_id, force=True)
+        host.service.session(host.session_id).stop(force=True)
         await host.until(lambda payload: payload.kind == "turn_ended")
         await turn
 
@@ -247,13 +246,13 @@ async def test_a_question_is_answered_once(tmp_path: Path) -> None:
     async with world(asking(form({"port": PORT})), tmp_path) as host:
         turn = await begin(host)
         request_id = (await asked(host)).request_id
-        host.service.reply(host.session_id, request_id, QuestionAnswer(action="decline"))
+        host.service.session(host.session_id).answer(request_id, QuestionAnswer(action="decline"))
         with pytest.raises(InvalidInput, match="No question q1 is waiting"):
-            host.service.reply(host.session_id, request_id, QuestionAnswer(action="accept"))
+            host.service.session(host.session_id).answer(request_id, QuestionAnswer(action="accept"))
         await host.until(lambda payload: payload.kind == "turn_ended")
         await turn
         with pytest.raises(InvalidInput, match="No question q1 is waiting"):
-            host.service.reply(host.session_id, request_id, QuestionAnswer(action="accept"))
+            host.service.session(host.session_id).answer(request_id, QuestionAnswer(action="accept"))
 
 
 async def test_a_stopped_turn_cancels_its_question(tmp_path: Path) -> None:
@@ -264,7 +263,7 @@ async def test_a_stopped_turn_cancels_its_question(tmp_path: Path) -> None:
     async with world(ask, tmp_path) as host:
         turn = await begin(host)
         await asked(host)
-        host.service.stop(host.session_id)
+        host.service.session(host.session_id).stop()
         found, said = await answered(host)
         await turn
     assert (found.action, found.by) == ("cancel", "nobody")

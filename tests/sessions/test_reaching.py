@@ -25,7 +25,7 @@ async def test_a_prompt_sent_while_the_agent_starts_goes_to_the_one_session_that
 
         host.agent.on_new = hold
         session_id = await host.start()
-        connecting = asyncio.create_task(host.service.connect(session_id))
+        connecting = asyncio.create_task(host.service.session(session_id).connect())
         await asyncio.wait_for(asked.wait(), 10)
         turn = host.prompting()
         await host.until_state(TurnState.STARTING)
@@ -39,5 +39,7 @@ async def test_a_prompt_sent_while_the_agent_starts_goes_to_the_one_session_that
 async def test_ten_that_want_the_agent_at_once_start_one(tmp_path: Path) -> None:
     async with world(echo, tmp_path) as host:
         session_id = await host.start()
-        await asyncio.wait_for(asyncio.gather(*(host.service.connect(session_id) for _ in range(10))), 10)
+        await asyncio.wait_for(
+            asyncio.gather(*(host.service.session(session_id).connect() for _ in range(10))), 10
+        )
         assert host.agent.methods == ["initialize", "session/new"]

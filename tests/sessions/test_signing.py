@@ -40,7 +40,7 @@ def locked(host: World, *methods: acp.AuthMethod) -> None:
 
 
 async def signing(host: World) -> AgentLogin:
-    return await host._ticking(host.service.signing(host.session_id))
+    return await host._ticking(host.service.session(host.session_id).login())
 
 
 async def test_after_signing_in_the_same_process_takes_the_prompt(tmp_path: Path) -> None:

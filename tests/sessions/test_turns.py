@@ -103,7 +103,7 @@ async def test_an_empty_prompt_is_refused_and_leaves_no_trace(tmp_path: Path) ->
     async with world(echo, tmp_path) as host:
         await host.start()
         with pytest.raises(InvalidInput, match="empty"):
-            await host.service.prompt(host.session_id, TurnPrompt(text=" \n"))
+            await host.service.session(host.session_id).prompt(TurnPrompt(text=" \n"))
         assert kinds(await host.events()) == ["session_started"]
 
 
@@ -211,7 +211,7 @@ class TestStopping:
             await host.start()
             turn = host.prompting()
             await host.until_state(TurnState.STREAMING)
-            assert host.service.stop(host.session_id)
+            assert host.service.session(host.session_id).stop()
             ended = await turn
             assert isinstance(ended, TurnEnded)
             assert (ended.state, ended.stop_reason) == (TurnState.CANCELED, "cancelled")
@@ -222,7 +222,7 @@ class TestStopping:
             await host.start()
             turn = host.prompting()
             await host.until_state(TurnState.STREAMING)
-            host.service.stop(host.session_id)
+            host.service.session(host.session_id).stop()
             await host.clock.advance(4.9)
             assert not turn.done()
             await host.clock.advance(0.2)
@@ -235,8 +235,8 @@ class TestStopping:
             await host.start()
             turn = host.prompting()
             await host.until_state(TurnState.STREAMING)
-            host.service.stop(host.session_id)
-            host.service.stop(host.session_id, force=True)
+            host.service.session(host.session_id).stop()
+            host.service.session(host.session_id).stop(force=True)
             async with asyncio.timeout(5):
                 await turn
             assert host.agents.launched[0].stopped_with_grace == 0
@@ -249,7 +249,7 @@ class TestStopping:
             await host.start()
             turn = host.prompting()
             await host.until_state(TurnState.STARTING)
-            host.service.stop(host.session_id)
+            host.service.session(host.session_id).stop()
             async with asyncio.timeout(5):
                 ended = await turn
             assert isinstance(ended, TurnEnded)
@@ -270,14 +270,14 @@ class TestStopping:
             assert host.agents.launched[0].stopped_with_grace == LIMITS.stop_grace
             again = host.prompting("again")
             await host.until(lambda payload: isinstance(payload, PromptSubmitted) and payload.text == "again")
-            await until(lambda: host.service.stop(host.session_id))
+            await until(lambda: host.service.session(host.session_id).stop())
             await again
 
     async def test_an_agent_that_others_use_is_told_that_a_turn_was_given_up(self, tmp_path: Path) -> None:
         async with world(stop_when_told, tmp_path) as host:
             await host.start()
             other = await host.service.start(tmp_path, SPEC)
-            await host.service.connect(other)
+            await host.service.session(other).connect()
             turn = host.prompting()
             await host.until_state(TurnState.STREAMING)
             turn.cancel()
@@ -289,7 +289,7 @@ class TestStopping:
     async def test_a_stop_with_no_turn_under_way_says_so(self, tmp_path: Path) -> None:
         async with world(echo, tmp_path) as host:
             await host.prompt()
-            assert not host.service.stop(host.session_id)
+            assert not host.service.session(host.session_id).stop()
 
     async def test_a_stop_answers_an_open_question_with_cancelled(self, tmp_path: Path) -> None:
         outcomes: list[object] = []
@@ -304,7 +304,7 @@ class TestStopping:
             await host.start()
             turn = host.prompting()
             await host.until_state(TurnState.AWAITING)
-            host.service.stop(host.session_id)
+            host.service.session(host.session_id).stop()
             await turn
             log = await host.events()
         assert outcomes == [acp.CancelledPermissionOutcome()]
@@ -426,7 +426,7 @@ class TestLosingTheAgent:
 
         async with world(die, tmp_path) as host:
             await host.prompt()
-            ended = await host.service.resume(host.session_id)
+            ended = await host.service.session(host.session_id).resume()
             assert (ended.state, ended.stop_reason) == (TurnState.COMPLETED, "resumed")
 
     async def test_an_interrupted_turn_can_be_discarded(self, tmp_path: Path) -> None:
@@ -436,10 +436,10 @@ class TestLosingTheAgent:
 
         async with world(die, tmp_path) as host:
             await host.prompt()
-            await host.service.discard(host.session_id)
+            await host.service.session(host.session_id).discard()
             assert states(await host.events())[-1] == "canceled"
             with pytest.raises(InvalidInput):
-                await host.service.discard(host.session_id)
+                await host.service.session(host.session_id).discard()
 
 
 class TestDeadlines:
@@ -487,14 +487,16 @@ class TestDeadlines:
             assert not turn.done()
             assert isinstance(asked.payload, PermissionRequested)
             decision = PermissionReply(option_id="yes", by="person")
-            host.service.answer(host.session_id, asked.payload.request_id, decision)
+            host.service.session(host.session_id).decide(asked.payload.request_id, decision)
             await turn
             assert states(await host.events())[-1] == "completed"
 
     async def test_a_turn_that_takes_longer_than_its_timeout_is_stopped(self, tmp_path: Path) -> None:
         async with world(stop_when_told, tmp_path) as host:
             await host.start()
-            turn = asyncio.create_task(host.service.prompt(host.session_id, TurnPrompt(text="x", timeout=30)))
+            turn = asyncio.create_task(
+                host.service.session(host.session_id).prompt(TurnPrompt(text="x", timeout=30))
+            )
             await host.until_state(TurnState.STREAMING)
             await host.clock.advance(31)
             ended = await turn
@@ -526,8 +528,8 @@ class TestPermissions:
             asked = await host.until(lambda payload: isinstance(payload, PermissionRequested))
             assert isinstance(asked.payload, PermissionRequested)
             assert [one.option_id for one in asked.payload.options] == ["yes", "ever", "never", "no"]
-            host.service.answer(
-                host.session_id, asked.payload.request_id, PermissionReply(option_id=option, by="person")
+            host.service.session(host.session_id).decide(
+                asked.payload.request_id, PermissionReply(option_id=option, by="person")
             )
             await turn
             log = await host.events()
@@ -554,7 +556,7 @@ class TestPermissions:
             turn = host.prompting()
             await host.until(lambda payload: isinstance(payload, PermissionRequested))
             host.store.before_append = hold
-            host.service.answer(host.session_id, "p1", PermissionReply(option_id="yes", by="person"))
+            host.service.session(host.session_id).decide("p1", PermissionReply(option_id="yes", by="person"))
             await held.wait()
             for _ in range(100):
                 await asyncio.sleep(0)
@@ -582,9 +584,9 @@ class TestPermissions:
             turn = host.prompting()
             await host.until(lambda payload: isinstance(payload, PermissionRequested))
             host.store.before_append = full
-            host.service.answer(host.session_id, "p1", PermissionReply(option_id="yes", by="person"))
+            host.service.session(host.session_id).decide("p1", PermissionReply(option_id="yes", by="person"))
             with pytest.raises(StoreFailed, match="full"):
-                await host.service.save_answers(host.session_id)
+                await host.service.session(host.session_id).save_answers()
             with pytest.raises(StoreFailed, match="full"):
                 await turn
             host.store.before_append = None
@@ -612,8 +614,8 @@ class TestPermissions:
             await held[PermissionRequested].wait()
             (question,) = (await host.service.view(host.session_id)).permissions
             yes = PermissionReply(option_id="yes", by="person")
-            host.service.answer(host.session_id, question.request_id, yes)
-            acknowledged = asyncio.create_task(host.service.save_answers(host.session_id))
+            host.service.session(host.session_id).decide(question.request_id, yes)
+            acknowledged = asyncio.create_task(host.service.session(host.session_id).save_answers())
             await host.clock.advance(1)
             written[PermissionRequested].set()
             await held[PermissionResolved].wait()
@@ -635,10 +637,10 @@ class TestPermissions:
             turn = host.prompting()
             await host.until(lambda payload: isinstance(payload, PermissionRequested))
             yes = PermissionReply(option_id="yes", by="person")
-            host.service.answer(host.session_id, "p1", yes)
+            host.service.session(host.session_id).decide("p1", yes)
             (asking,) = [one for one in asyncio.all_tasks() if "request_permission" in one.get_name()]
             asking.cancel()
-            await host.service.save_answers(host.session_id)
+            await host.service.session(host.session_id).save_answers()
             log = await host.events()
             turn.cancel()
         answers = [event.payload for event in log if isinstance(event.payload, PermissionResolved)]
@@ -690,8 +692,8 @@ class TestPermissions:
             turn = host.prompting()
             asked = await host.until(lambda payload: isinstance(payload, PermissionRequested))
             assert isinstance(asked.payload, PermissionRequested)
-            host.service.answer(
-                host.session_id, asked.payload.request_id, PermissionReply(option_id=None, by="person")
+            host.service.session(host.session_id).decide(
+                asked.payload.request_id, PermissionReply(option_id=None, by="person")
             )
             await turn
         assert len(errors) == 1
@@ -714,8 +716,8 @@ class TestPermissions:
                 lambda payload: isinstance(payload, PermissionRequested) and payload.request_id == "p2"
             )
             for request_id in ("p1", "p2"):
-                host.service.answer(
-                    host.session_id, request_id, PermissionReply(option_id="yes", by="person")
+                host.service.session(host.session_id).decide(
+                    request_id, PermissionReply(option_id="yes", by="person")
                 )
             await turn
             log = await host.events()
@@ -725,7 +727,9 @@ class TestPermissions:
         async with world(echo, tmp_path) as host:
             await host.prompt()
             with pytest.raises(InvalidInput, match="p9"):
-                host.service.answer(host.session_id, "p9", PermissionReply(option_id="yes", by="person"))
+                host.service.session(host.session_id).decide(
+                    "p9", PermissionReply(option_id="yes", by="person")
+                )
 
     async def test_a_question_after_the_turn_is_denied(self, tmp_path: Path) -> None:
         answers: list[object] = []
@@ -920,9 +924,19 @@ class TestOneWriter:
             turn = host.prompting()
             await host.until_state(TurnState.STREAMING)
             with pytest.raises(SessionBusy):
-                await host.service.prompt(host.session_id, TurnPrompt(text="me too"))
-            host.service.stop(host.session_id)
+                await host.service.session(host.session_id).prompt(TurnPrompt(text="me too"))
+            host.service.session(host.session_id).stop()
             await turn
+
+    async def test_a_turn_cancelled_before_it_begins_leaves_the_session_free(self, tmp_path: Path) -> None:
+        async with world(echo, tmp_path) as host:
+            await host.start()
+            session = host.service.session(host.session_id)
+            turn = session.start_turn(TurnPrompt(text="never mind"))
+            turn.cancel()
+            await asyncio.wait((turn,))
+            assert not session.is_busy
+            assert states(await host.prompt())[-1] == "completed"
 
     async def test_a_second_session_in_the_same_tree_is_refused_with_ways_on(self, tmp_path: Path) -> None:
         async with world(stop_when_told, tmp_path) as host:
@@ -931,11 +945,11 @@ class TestOneWriter:
             await host.until_state(TurnState.STREAMING)
             second = await host.service.start(tmp_path, SPEC)
             with pytest.raises(SessionBusy) as caught:
-                await host.service.prompt(second, TurnPrompt(text="me too"))
+                await host.service.session(second).prompt(TurnPrompt(text="me too"))
             assert host.session_id in caught.value.message
             assert caught.value.suggestion is not None
             assert all(way in caught.value.suggestion for way in ("Stop", "wait", "worktree"))
-            host.service.stop(host.session_id)
+            host.service.session(host.session_id).stop()
             await turn
 
     async def test_sessions_that_only_read_run_side_by_side(self, tmp_path: Path) -> None:
@@ -946,7 +960,7 @@ class TestOneWriter:
             reader = host.session_id = await host.service.start(tmp_path, SPEC, reads_only=True)
             reading = host.prompting()
             await host.until_state(TurnState.STREAMING)
-            host.service.stop(reader)
+            host.service.session(reader).stop()
             await reading
             assert not writing.done()
             writing.cancel()
@@ -959,26 +973,28 @@ class TestOneWriter:
             await host.until_state(TurnState.STREAMING)
             second = await host.service.start(tmp_path, SPEC)
             waiting = asyncio.create_task(
-                host.service.prompt(second, TurnPrompt(text="after you"), wait_for_tree=True)
+                host.service.session(second).prompt(TurnPrompt(text="after you"), wait_for_tree=True)
             )
             await host.clock.advance(1)
             assert not waiting.done()
-            host.service.stop(host.session_id)
+            host.service.session(host.session_id).stop()
             await first
             await host.clock.advance(1)
-            await until(lambda: host.service.stop(second))
+            await until(lambda: host.service.session(second).stop())
             await waiting
 
     async def test_who_waits_is_told_for_which_conversation_by_its_words(self, tmp_path: Path) -> None:
         async with world(stop_when_told, tmp_path) as host:
             await host.start()
             first = asyncio.create_task(
-                host.service.prompt(host.session_id, TurnPrompt(text="Mend the roof\nbefore it rains"))
+                host.service.session(host.session_id).prompt(
+                    TurnPrompt(text="Mend the roof\nbefore it rains")
+                )
             )
             await host.until_state(TurnState.STREAMING)
             host.session_id = await host.service.start(tmp_path, SPEC)
             waiting = asyncio.create_task(
-                host.service.prompt(host.session_id, TurnPrompt(text="after you"), wait_for_tree=True)
+                host.service.session(host.session_id).prompt(TurnPrompt(text="after you"), wait_for_tree=True)
             )
             told = (await host.until(lambda payload: isinstance(payload, Notice))).payload
             assert isinstance(told, Notice)

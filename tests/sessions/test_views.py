@@ -30,14 +30,14 @@ async def test_what_waits_for_an_answer_is_shown_until_it_has_one(tmp_path: Path
         await door.host.until(lambda payload: isinstance(payload, PermissionRequested))
         view = await door.host.service.view(door.session_id)
         assert [one.title for one in view.permissions] == ["rm -r build"]
-        assert door.host.service.waiting(door.session_id) == 1
+        assert door.host.service.session(door.session_id).open_requests == 1
         (waiting,) = view.permissions
-        door.host.service.answer(
-            door.session_id, waiting.request_id, PermissionReply(option_id="yes", by="person")
+        door.host.service.session(door.session_id).decide(
+            waiting.request_id, PermissionReply(option_id="yes", by="person")
         )
         await door.within(asyncio.wait_for(call, 5))
         assert (await door.host.service.view(door.session_id)).permissions == ()
-        assert door.host.service.waiting(door.session_id) == 0
+        assert door.host.service.session(door.session_id).open_requests == 0
 
 
 async def test_how_things_stand_is_shown_also_of_a_session_that_is_not_open(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ async def test_what_the_agent_takes_is_shown_while_it_runs(tmp_path: Path) -> No
     async with world(ask, tmp_path, capabilities=able) as host:
         await host.start()
         assert (await host.service.view(host.session_id)).takes == AcceptedContent()
-        await host.service.connect(host.session_id)
+        await host.service.session(host.session_id).connect()
         assert (await host.service.view(host.session_id)).takes == AcceptedContent(image=True)
 
 

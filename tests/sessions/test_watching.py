@@ -74,12 +74,12 @@ async def test_a_session_that_wanders_between_processes_is_watched_without_a_gap
             for _ in range(3):
                 await write(there, name)
                 assert await watcher.look() == await numbers(there, name)
-                await there.dispatcher.release(name)
-                await here.dispatcher.open(name)
+                await there.turn_queue.release(name)
+                await here.turn_queue.open(name)
                 await write(here, name)
                 assert await watcher.look() == await numbers(here, name)
-                await here.dispatcher.release(name)
-                await there.dispatcher.open(name)
+                await here.turn_queue.release(name)
+                await there.turn_queue.open(name)
             assert later.seen == watcher.seen[3:]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from portico.store.leases import FileLeases
+from portico.files.leases import FileLeases
 from portico.store.sqlite import SqliteStore
 from tests.store.processes import running
 

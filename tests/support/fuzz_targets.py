@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec import Raw
 
-from portico.app.clock import SystemClock
 from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
 from portico.conductor.mcp_bridge.bridge import McpBridge
@@ -23,6 +22,7 @@ from portico.conductor.proxies.editor_context import EditorContext
 from portico.domain.errors import PorticoError
 from portico.domain.ids import SessionId
 from portico.porter.agent import Porter
+from portico.processes.clock import SystemClock
 from portico.review.acp.path_translation import PathTranslation
 from portico.rpc.streams import ByteStream, MemoryStream, StreamClosed, memory_pair
 from portico.sessions.ports import AgentSpec, Ports
@@ -176,7 +176,7 @@ async def host(folder: Path) -> AsyncIterator[Round]:
     async def prompt() -> None:
         while True:
             with suppress(PorticoError):
-                await service.prompt(session_id, TurnPrompt(text="hello"))
+                await service.session(session_id).prompt(TurnPrompt(text="hello"))
 
     try:
         async with _running(prompt()):

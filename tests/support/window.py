@@ -6,9 +6,9 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
-from portico.api.v1.agent_connect import AgentServiceClient
-from portico.doors.api.event_messages import one_of
+from portico.api.v1.agent_client import AgentServiceClient
 from tests.support.serving import Server
 
 DEADLINE = 60.0

@@ -88,7 +88,7 @@ def test_a_conversation_reads_from_top_to_bottom(tmp_path: Path) -> None:
                   └ editor
 
         18 frames in 2.6s, 11 arrows, 1 error
-        ● looked at and let go on   ◆ changed   ┼ passed by
+        ● inspected and forwarded   ◆ changed   ┼ not involved
     """)
 
 
@@ -222,7 +222,7 @@ def test_what_went_wrong_is_told_where_it_happened(tmp_path: Path) -> None:
     assert "│◄╌╌╌●   │        │  session/new #1 ✗ <1ms -32600 too early" in text
     assert "│        │    ×───┤  not_json: invalid character" in text
     assert "│        │        │    Hello!" in text
-    assert "×  the agent is gone" in text
+    assert "×  the agent exited" in text
     assert "editor still waits for session/prompt #2 after 30ms" in text
 
 

@@ -1,11 +1,38 @@
-"""Conversion of domain values to field values of the contract: enums, bounded numbers, JSON text."""
+"""Conversion between domain values and field values of the contract: enums, oneofs, times, numbers, JSON."""
 
 from sys import float_info
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw, UnsetType
-from protobuf import Enum
+from protobuf import Enum, Oneof, enum_is_unknown
+from protobuf.wkt import Timestamp
+
+_Enum = TypeVar("_Enum", bound=Enum)
+
+
+def one_of(field: str, value: object) -> Any:
+    """One branch of a oneof. The generated types require the field's name as a literal."""
+    return Oneof(field, value)
+
+
+def to_enum(kind: type[_Enum], name: str | None) -> _Enum:
+    """The enum value with a name of ours in lower case; UNSPECIFIED for None."""
+    found: _Enum = kind["UNSPECIFIED" if name is None else name.upper()]
+    return found
+
+
+def read_enum(value: Enum) -> Any:
+    """The name of an enum value in lower case; None for UNSPECIFIED and for unknown numbers.
+
+    Typed as Any because the caller knows which literals the names are.
+    """
+    known = not enum_is_unknown(value) and value.name != "UNSPECIFIED"
+    return value.name.lower() if known else None
+
+
+def to_time(at_ms: int) -> Timestamp:
+    return Timestamp(seconds=at_ms // 1000, nanos=at_ms % 1000 * 1_000_000)
 
 
 def to_int32(number: int | None) -> int | None:
@@ -17,7 +44,7 @@ def to_int64(number: int | None) -> int | None:
 
 
 def _bounded(number: int | None, bound: int) -> int | None:
-    """An agent may send any number: one beyond the contract's becomes the nearest, and cuts no door off."""
+    """Agents may send any number: one out of range becomes the nearest that the field can hold."""
     return None if number is None else max(-bound, min(number, bound - 1))
 
 
@@ -35,12 +62,3 @@ def json_text(raw: Raw) -> str:
 
 def to_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-_Enum = TypeVar("_Enum", bound=Enum)
-
-
-def to_enum(kind: type[_Enum], word: str | None) -> _Enum:
-    """The contract's value for a word of ours; the first one, unspecified, for none."""
-    found: _Enum = kind["UNSPECIFIED" if word is None else word.upper()]
-    return found

@@ -14,10 +14,10 @@ from portico.app.taps import tap_stream
 from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
 from portico.domain.values import SandboxStatus
+from portico.processes.tasks import cancel_and_wait
 from portico.rpc.messages import Fault, encode_notification
 from portico.rpc.streams import MemoryStream, StreamClosed, memory_pair
 from portico.sessions.ports import AgentLauncher, AgentProcess, AgentSpec
-from portico.sessions.tasks import cancel_and_wait
 
 if TYPE_CHECKING:
     from portico.conductor.tracing.writer import ChainTrace

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.app.completion_messages import to_model_request, to_tool_call
 from portico.domain.errors import InvalidInput
 from portico.doors.api.catalog import ModelInfo
-from portico.doors.api.event_messages import one_of
 from portico.porter.models.model import (
     KnownModel,
     ModelUsage,

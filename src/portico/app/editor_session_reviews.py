@@ -11,7 +11,7 @@ from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
 from portico.review.acp.editor_sessions import EditorSession
 from portico.review.branches.session_branches import FinishMethod
-from portico.sessions.idle_session import take_tree_lease
+from portico.sessions.leases import take_tree_lease
 from portico.sessions.review_actions import FinishReport, ReviewEnding
 
 _Outcome = TypeVar("_Outcome")
@@ -50,7 +50,12 @@ class EditorSessionReviews(LocalReviews):
         self, session_id: SessionId, decide: Callable[[], Awaitable[_Outcome]], *, writes_tree: bool
     ) -> _Outcome:
         async def carry_out() -> _Outcome:
-            lease = take_tree_lease(self._ports, self._session) if writes_tree else None
+            session = self._session
+            lease = (
+                take_tree_lease(self._ports.store, session.session_id, session.workspace)
+                if writes_tree
+                else None
+            )
             try:
                 return await decide()
             finally:

@@ -12,7 +12,7 @@ from portico.app.chain import EDITOR_STATE_VARIABLE, ChainOptions
 from portico.app.host import Host, open_host
 from portico.app.in_process_porter import PORTER_SPEC, InProcessPorters
 from portico.app.local_reviews import LocalReviews
-from portico.client.session import until_turn_ends
+from portico.client.client_session import until_turn_ends
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.events import PermissionRequested, QuestionAsked, UsageUpdated
 from portico.domain.ids import SessionId
@@ -21,10 +21,10 @@ from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask
 from portico.porter.evaluation.task_folder import TaskVerdict, check, create_workspace
 from portico.porter.setup import PorterSetup
 from portico.processes.signals import on_signals
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import DENIED_UNATTENDED
 from portico.sessions.requests.questions import NOBODY_THERE
 from portico.sessions.review_actions import ProposalChoice
-from portico.sessions.tasks import cancel_and_wait
 from portico.sessions.turn import TurnPrompt
 
 AT_ONCE = 4
@@ -145,7 +145,7 @@ async def _work(task: EvaluationTask, host: Host, workspace: Path, tally: _Tally
 async def _turn(host: Host, session_id: SessionId, prompt: TurnPrompt, after_seq: int, tally: _Tally) -> int:
     """Run one turn to its end and return the seq of its last event."""
     tally.turns += 1
-    running = asyncio.create_task(host.service.prompt(session_id, prompt), name=f"turn in {session_id}")
+    running = host.service.session(session_id).start_turn(prompt)
     following = asyncio.create_task(_follow(host, session_id, after_seq, tally), name="turn events")
     try:
         await asyncio.wait((running, following), return_when=asyncio.FIRST_EXCEPTION)
@@ -167,10 +167,10 @@ async def _follow(host: Host, session_id: SessionId, after_seq: int, tally: _Tal
                 tally.count(usage)
             case PermissionRequested(request_id=request_id):
                 with suppress(InvalidInput):  # a rule has decided it already
-                    service.answer(session_id, request_id, DENIED_UNATTENDED)
+                    service.session(session_id).decide(request_id, DENIED_UNATTENDED)
             case QuestionAsked(request_id=request_id):
                 with suppress(InvalidInput):
-                    service.reply(session_id, request_id, NOBODY_THERE)
+                    service.session(session_id).answer(request_id, NOBODY_THERE)
             case _:
                 pass
     return after_seq

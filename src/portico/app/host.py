@@ -11,7 +11,6 @@ from portico.agents.process import LocalAgentLauncher
 from portico.agents.sandbox_policy import SandboxPolicy
 from portico.app.chain import NO_CHAIN_OPTIONS, ChainOptions
 from portico.app.chained_agents import ChainedAgents
-from portico.app.clock import SystemClock
 from portico.app.error_report import configure_log, show_notice
 from portico.app.mcp_servers import configured_servers
 from portico.app.review import open_reviews
@@ -20,8 +19,10 @@ from portico.domain.events import AnyPayload, Notice
 from portico.domain.ids import SessionId
 from portico.editors.local import LocalEditorProvider
 from portico.files.private import remove_others_access
+from portico.processes.clock import SystemClock
 from portico.review.service import ReviewService
-from portico.sessions.log.recovery import append_events, session_lease_name
+from portico.sessions.leases import session_lease_name
+from portico.sessions.log.recovery import append_events
 from portico.sessions.ports import AgentLauncher, Clock, EditorProvider, Ports, Store
 from portico.sessions.service import SessionService
 from portico.sessions.windows import RecordWindowEvent
@@ -82,20 +83,21 @@ async def open_host(
     try:
 
         def tell(session_id: SessionId, payload: AnyPayload) -> None:
-            service.notes.tell(session_id, payload)
+            service.pending_events.add(session_id, payload)
 
         sandboxes = SandboxPolicy(environ)
+        launcher = agents or LocalAgentLauncher(environ, sandboxes)
         local = LocalEditorProvider(environ, sandboxes.command_wrapper)
         windows = _windows(local, clock, tell) if attachable else None
         attached = None if windows is None else windows.windows
         reviews = open_reviews(environ, clock, attached)
+        for notice in await reviews.recover_all():
+            show_notice(notice)
         editors: EditorProvider = local if windows is None else windows.editors
         tools = None if windows is None else windows.tools
         ports = Ports(
             store=store,
-            agents=ChainedAgents(
-                environ, wishes, agents or LocalAgentLauncher(environ, sandboxes), reviews, tools
-            ),
+            agents=ChainedAgents(environ, wishes, launcher, reviews, tools),
             editors=editors,
             reviews=reviews,
             clock=clock,
@@ -108,8 +110,6 @@ async def open_host(
             version=__version__,
         )
         service = SessionService(ports)
-        for notice in await reviews.settle_all():
-            show_notice(notice)
         await service.recover(skip_failures=True)
         await _log_losses(store, clock)
         try:

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from portico.config.paths import config_folder
-from portico.doors.terminal.input.chat_input import KeptPrompt
-from portico.doors.terminal.input.prompt_blanks import Blank
+from portico.doors.terminal.input.prompt_blanks import Blank, KeptPrompt
 from portico.prompts.catalog import PromptCatalog
 
 

@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from portico.app.clock import SystemClock
 from portico.config.paths import state_folder
 from portico.domain.events import ProposalUpdated
 from portico.domain.ids import SessionId, make_session_id
 from portico.domain.reviews import ReviewMode
 from portico.editors.files import LocalFiles
+from portico.processes.clock import SystemClock
 from portico.review.acp.editor_sessions import EditorSessions
 from portico.review.acp.proposal_tool import ProposalToolProxy
 from portico.review.acp.proxy import ReviewProxy, ReviewProxyOptions

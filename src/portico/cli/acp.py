@@ -23,11 +23,11 @@ from portico.conductor.node import ChainNode
 from portico.domain.errors import PorticoError
 from portico.domain.reviews import ReviewMode
 from portico.files.private import make_private_folder
+from portico.processes.tasks import cancel_and_wait
 from portico.rpc.messages import INTERNAL_ERROR, RpcError
 from portico.rpc.stdio import standard_streams
 from portico.rpc.streams import ByteStream
 from portico.sessions.ports import AgentProcess, AgentSpec, SessionTimeouts
-from portico.sessions.tasks import cancel_and_wait
 
 if TYPE_CHECKING:
     from portico.app.chain import ChainPlan
@@ -81,7 +81,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_sandbox_flag(parser)
     add_trace_flag(parser)
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     if flags.no_proxies and flags.proxy:
         parser.error("argument --proxy: not allowed with argument --no-proxies")
     environ = environ_with_sandbox(flags, os.environ)
@@ -118,7 +118,7 @@ class _AcpChain:
         self._environ = environ
         self._watch = watch
         self._started: list[AgentProcess] = []
-        self._settled: Sequence[Notice] = ()
+        self._recovered: Sequence[Notice] = ()
 
     def chain(self, client: ByteStream) -> Chain:
         return Chain(client, self._assemble, assemble_proxy=self._assemble_proxy, watch=self._watch)
@@ -193,13 +193,13 @@ class _AcpChain:
         if has_leftovers(state_folder(self._environ) / "review"):
             from portico.app.error_report import show_notice
 
-            self._settled = await self._reviews().settle_all()
-            for notice in self._settled:
+            self._recovered = await self._reviews().recover_all()
+            for notice in self._recovered:
                 show_notice(notice)
 
     def _reviews(self) -> "ReviewService":
-        from portico.app.clock import SystemClock
         from portico.app.review import open_reviews
+        from portico.processes.clock import SystemClock
 
         return open_reviews(self._environ, SystemClock())
 
@@ -255,7 +255,7 @@ class _AcpChain:
         from portico.review.acp.recovery_proxy import RecoveryProxy
 
         folder = state_folder(self._environ) / "review"
-        return ProxyNode(RecoveryProxy(folder, lambda place: self._reviews().settle(place), self._settled))
+        return ProxyNode(RecoveryProxy(folder, lambda place: self._reviews().recover(place), self._recovered))
 
     @asynccontextmanager
     async def _explained(self) -> AsyncIterator[None]:

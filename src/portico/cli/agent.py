@@ -47,7 +47,7 @@ def _state(arguments: Sequence[str]) -> Path | None:
         "agent", "Porter, the built-in agent. It speaks ACP on standard input and output; editors start it."
     )
     parser.add_argument("--state", metavar="DIR", type=Path, help="keep conversations in this folder")
-    given = parser.parse_args(list(arguments)).state
+    given = parser.parse(arguments).state
     return state_folder(os.environ) if given is None else given.absolute()
 
 

@@ -16,10 +16,10 @@ from portico.agents.installation import NpmPackage, install, newest_version
 from portico.agents.registry import AgentRegistry
 from portico.domain.errors import AgentNotFound, ErrorDetails, ExitCode, InvalidInput, PorticoError
 from portico.doors.terminal.input.confirmation import confirm
-from portico.doors.terminal.render.renderer import is_plain_output
+from portico.doors.terminal.output import is_plain_output
 from portico.doors.terminal.sanitizer import clean_line
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.ports import AgentSpec
-from portico.sessions.tasks import cancel_and_wait
 
 
 def install_agent(

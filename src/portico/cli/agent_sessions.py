@@ -13,7 +13,7 @@ from portico.agents.process import LocalAgentLauncher
 from portico.app.host import open_host
 from portico.cli.arguments import require_folder
 from portico.doors.terminal import labels
-from portico.doors.terminal.render.session_table import plain_columns
+from portico.doors.terminal.output import plain_columns
 from portico.doors.terminal.sanitizer import clean_line
 from portico.sessions.agent.connection import AgentConnection, AgentWorkspace
 from portico.sessions.agent.session_list import list_agent_sessions

@@ -16,34 +16,32 @@ from portico.app.error_report import make_failure_report
 from portico.app.host import open_host, python_program
 from portico.cli.agent_installation import install_agent
 from portico.cli.agent_sessions import print_agent_sessions
-from portico.cli.arguments import CommandParser, positive, refuse
+from portico.cli.arguments import CommandGroup, positive, print_json
 from portico.cli.login import log_in, log_out
 from portico.config.paths import config_folder
-from portico.config.settings import AGENT_VARIABLE, load_settings
+from portico.config.settings import AGENT_VARIABLE, Settings, load_settings
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.doors.terminal.sanitizer import clean, clean_line
+from portico.processes.tasks import run_with_timeout
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.sessions.agent.connection import AgentConnection, AgentWorkspace
 from portico.sessions.ports import AgentSpec, Ports
-from portico.sessions.tasks import run_with_timeout
 
-_DESCRIPTION = """Which agents there are, and whether one works here.
+_EXAMPLES = """examples:
+  portico agents install claude
+  portico agents check claude
+  portico agents login --agent-command "my-agent --acp"
 
-  portico agents list
-  portico agents install claude   fetches it from npm, after naming package and version and asking
-  portico agents check claude     starts it, shows what it can do, says what is missing
-  portico agents sessions claude  the conversations that it keeps by itself
-  portico agents login claude     signs in to it, by --method if it has several
-  portico agents logout claude
 """
+_SEE_LIST = "See them with: portico agents list"
 _CLOSING_GRACE = 1.0
-# Without it, agents do not name the ways to sign in that need a terminal.
-_SIGNS_IN = acp.ClientCapabilities(auth=acp.AuthCapabilities(terminal=True))
+# Without this capability, agents leave out login methods that need a terminal.
+_LOGIN_CAPABILITIES = acp.ClientCapabilities(auth=acp.AuthCapabilities(terminal=True))
 _LAST_LINES = 12
 
 
 class AgentCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What an agent said of itself, and whether it opens a session."""
+    """What an agent reports about itself, and whether it opens a session."""
 
     name: str
     command: tuple[str, ...]
@@ -54,78 +52,107 @@ class AgentCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = CommandParser("agents", _DESCRIPTION)
-    parser.add_argument("action", choices=["list", "install", "check", "sessions", "login", "logout"])
-    parser.add_argument(
-        "name", nargs="?", help="the agent to install, check, look into, sign in to or out of"
+    group = CommandGroup("agents", "The agents that Portico knows.", examples=_EXAMPLES)
+    group.add("list", "list the agents, and whether they are installed", _list)
+    install = group.add("install", "install an agent from npm, after confirmation", _install, hint=_SEE_LIST)
+    install.add_argument("name", metavar="NAME", help="name of the agent")
+    install.add_argument("--yes", action="store_true", help="no confirmation")
+    check = group.add("check", "start an agent and show what it can do", _check, hint=_SEE_LIST)
+    sessions = group.add(
+        "sessions", "list the sessions that an agent keeps itself", _print_sessions, hint=_SEE_LIST
     )
-    parser.add_argument("--yes", action="store_true", help="install without asking")
-    parser.add_argument("--cwd", metavar="DIR", help="only the agent's sessions of this folder")
-    parser.add_argument("--limit", type=positive, default=200, help="at most so many sessions (default: 200)")
-    parser.add_argument("--method", metavar="ID", help="how to sign in, where the agent has several ways")
-    parser.add_argument("--agent-command", metavar="CMD", help='any ACP agent, as in "my-agent --acp"')
-    flags = parser.parse_intermixed_args(arguments)
-    environ = dict(os.environ)
-    settings = load_settings(config_folder(environ), Path.cwd())
-    registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
-    if flags.action == "list":
-        refuse("portico agents list", flags.name)
-        return _list(registry, environ.get(AGENT_VARIABLE) or settings.agent, flags)
+    login = group.add("login", "sign in to an agent", _log_in, hint=_SEE_LIST)
+    logout = group.add("logout", "sign out of an agent", _log_out, hint=_SEE_LIST)
+    for parser in (check, sessions, login, logout):
+        parser.add_argument("name", metavar="NAME", nargs="?", help="name of the agent")
+        parser.add_argument("--agent-command", metavar="CMD", help='any ACP agent, such as "my-agent --acp"')
+    sessions.add_argument("--cwd", metavar="DIR", help="folder whose sessions to list (default: all)")
+    sessions.add_argument("--limit", type=positive, default=200, help="largest number to list (default: 200)")
+    login.add_argument("--method", metavar="ID", help="login method, if the agent has several")
+    return group.run(arguments)
+
+
+def _settings() -> Settings:
+    return load_settings(config_folder(os.environ), Path.cwd())
+
+
+def _registry(settings: Settings) -> AgentRegistry:
+    return AgentRegistry(python=python_program(), environ=os.environ, custom=settings.agents)
+
+
+def _spec(flags: argparse.Namespace) -> AgentSpec:
     if not flags.name and not flags.agent_command:
         raise InvalidInput(
-            f"portico agents {flags.action} needs a name.", suggestion="See them with: portico agents list"
+            f"portico agents {flags.action} needs NAME or --agent-command.", suggestion=_SEE_LIST
         )
-    if flags.action == "install":
-        return install_agent(registry, flags.name or flags.agent_command, environ, flags)
-    spec = registry.choose(name=flags.name, command=flags.agent_command, default=settings.agent)
-    if flags.action in ("login", "logout"):
-        return _sign(spec, environ, flags)
-    if flags.action == "sessions":
-        return print_agent_sessions(spec, flags.cwd, limit=flags.limit, api=flags.api)
-    checkup, problem = asyncio.run(_check(spec, environ))
-    if flags.api:
-        print(msgspec.json.encode({**_status(problem), "agent": checkup}).decode())
-    else:
-        print("\n".join(map(clean, _in_words(checkup, problem))))
-    return 0 if problem is None else int(problem.exit_code)
+    settings = _settings()
+    return _registry(settings).choose(name=flags.name, command=flags.agent_command, default=settings.agent)
 
 
-def _sign(spec: AgentSpec, environ: Mapping[str, str], flags: argparse.Namespace) -> int:
-    told = {"status": "ok", "agent": spec.name}
-    if flags.action == "login":
-        method = log_in(spec, flags.method, environ, api=flags.api)
-        told["method"] = method.method_id
-        words = f"Signed in to {spec.name} by {clean_line(method.name)}."
-    else:
-        log_out(spec, environ)
-        words = f"Signed out of {spec.name}."
-    print(msgspec.json.encode(told).decode() if flags.api else words)
-    return 0
-
-
-def _list(registry: AgentRegistry, default: str, flags: argparse.Namespace) -> int:
+def _list(flags: argparse.Namespace) -> int:
+    settings = _settings()
+    registry, default = _registry(settings), os.environ.get(AGENT_VARIABLE) or settings.agent
     found = [registry.describe(name, default) for name in registry.names()]
     if flags.api:
-        print(msgspec.json.encode({"status": "ok", "agents": found}).decode())
+        print_json(agents=found)
         return 0
     width = max(len(clean_line(agent.name)) for agent in found)
     for agent in found:
         sign = "✗" if agent.problem else "✓" if agent.installed else "·"
-        what = " ".join(agent.command) if agent.installed else agent.hint or "not installed"
-        star = "  (default)" if agent.default else ""
-        print(f"{sign} {clean_line(agent.name):<{width}}  {clean_line(agent.problem or what)}{star}")
+        detail = " ".join(agent.command) if agent.installed else agent.hint or "not installed"
+        suffix = "  (default)" if agent.default else ""
+        print(f"{sign} {clean_line(agent.name):<{width}}  {clean_line(agent.problem or detail)}{suffix}")
         if agent.problem and agent.hint:
             print(f"  {'':<{width}}  {clean_line(agent.hint)}")
     return 0
 
 
-async def _check(spec: AgentSpec, environ: Mapping[str, str]) -> tuple[AgentCheck, PorticoError | None]:
+def _install(flags: argparse.Namespace) -> int:
+    return install_agent(_registry(_settings()), flags.name, os.environ, flags)
+
+
+def _print_sessions(flags: argparse.Namespace) -> int:
+    return print_agent_sessions(_spec(flags), flags.cwd, limit=flags.limit, api=flags.api)
+
+
+def _log_in(flags: argparse.Namespace) -> int:
+    spec = _spec(flags)
+    method = log_in(spec, flags.method, os.environ, api=flags.api)
+    if flags.api:
+        print_json(agent=spec.name, method=method.method_id)
+    else:
+        print(f"Signed in to {spec.name} by {clean_line(method.name)}.")
+    return 0
+
+
+def _log_out(flags: argparse.Namespace) -> int:
+    spec = _spec(flags)
+    log_out(spec, os.environ)
+    if flags.api:
+        print_json(agent=spec.name)
+    else:
+        print(f"Signed out of {spec.name}.")
+    return 0
+
+
+def _check(flags: argparse.Namespace) -> int:
+    checkup, problem = asyncio.run(_start(_spec(flags), os.environ))
+    if flags.api:
+        print_json(**_status(problem), agent=checkup)
+    else:
+        print("\n".join(map(clean, _lines(checkup, problem))))
+    return 0 if problem is None else int(problem.exit_code)
+
+
+async def _start(spec: AgentSpec, environ: Mapping[str, str]) -> tuple[AgentCheck, PorticoError | None]:
     checkup = AgentCheck(name=spec.name, command=spec.command, ready=False)
     async with open_host(environ) as host:
-        # The agent alone: with proxies in front of it, it would seem to have what they bring.
+        # Without proxies, whose capabilities would look like the agent's.
         ports = msgspec.structs.replace(host.ports, agents=LocalAgentLauncher(environ))
         try:
-            link = await AgentConnection.open(ports, spec, AgentWorkspace(Path.cwd()), (), _SIGNS_IN)
+            link = await AgentConnection.open(
+                ports, spec, AgentWorkspace(Path.cwd()), (), _LOGIN_CAPABILITIES
+            )
         except PorticoError as error:
             return checkup, error
         try:
@@ -156,7 +183,7 @@ async def _ask_about(
 
 def _status(problem: PorticoError | None) -> dict[str, Any]:
     if problem is None:
-        return {"status": "ok"}
+        return {}
     return msgspec.structs.asdict(make_failure_report(problem, os.urandom(8).hex()))
 
 
@@ -174,7 +201,7 @@ def _capabilities(offered: acp.AgentCapabilities) -> Iterator[str]:
             yield f"MCP over {name}"
 
 
-def _in_words(checkup: AgentCheck, problem: PorticoError | None) -> Iterator[str]:
+def _lines(checkup: AgentCheck, problem: PorticoError | None) -> Iterator[str]:
     yield f"{'✓' if checkup.ready else '✗'} {checkup.name}  {checkup.version}".rstrip()
     yield f"  started by    {' '.join(checkup.command)}"
     if checkup.capabilities:

@@ -1,42 +1,27 @@
 """`portico approvals`: list and revoke permission grants that were kept for good."""
 
+import argparse
 import os
 import time
 from collections.abc import Sequence
 
-import msgspec
-
-from portico.cli.arguments import CommandParser, refuse
+from portico.cli.arguments import CommandGroup, print_json
 from portico.conductor.permissions.approvals import Approval, FileApprovals
 from portico.config.paths import state_folder
-from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
 from portico.doors.terminal.sanitizer import clean_line
 
-_DESCRIPTION = """What was allowed for good, and taking it back.
-
-  portico approvals list
-  portico approvals revoke ID
-"""
-
 
 def run(arguments: Sequence[str]) -> int:
-    parser = CommandParser("approvals", _DESCRIPTION)
-    parser.add_argument("action", choices=["list", "revoke"])
-    parser.add_argument("id", nargs="?", help="the approval to take back; a unique beginning will do")
-    flags = parser.parse_intermixed_args(arguments)
-    path = state_folder(os.environ) / "approvals.json"
-    approvals = FileApprovals(path, lambda: time.time_ns() // 1_000_000)
-    if flags.action == "revoke":
-        if not flags.id:
-            raise InvalidInput(
-                "portico approvals revoke needs an id.", suggestion="See them with: portico approvals list"
-            )
-        revoked = approvals.revoke(flags.id)
-        _print([revoked], "Taken back: ", api=flags.api)
-        return 0
-    refuse("portico approvals list", flags.id)
-    found = list(approvals.list())
+    group = CommandGroup("approvals", "Permission grants that were kept for good.")
+    group.add("list", "list the grants", _list)
+    revoke = group.add("revoke", "revoke a grant", _revoke, hint="See their IDs with: portico approvals list")
+    revoke.add_argument("id", metavar="ID", help="grant (ID or unique prefix)")
+    return group.run(arguments)
+
+
+def _list(flags: argparse.Namespace) -> int:
+    found = list(_approvals().list())
     if not found and not flags.api:
         print("Nothing is allowed for good.")
         return 0
@@ -44,9 +29,18 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _revoke(flags: argparse.Namespace) -> int:
+    _print([_approvals().revoke(flags.id)], "Revoked: ", api=flags.api)
+    return 0
+
+
+def _approvals() -> FileApprovals:
+    return FileApprovals(state_folder(os.environ) / "approvals.json", lambda: time.time_ns() // 1_000_000)
+
+
 def _print(approvals: list[Approval], opening: str, *, api: bool) -> None:
     if api:
-        print(msgspec.json.encode({"status": "ok", "approvals": approvals}).decode())
+        print_json(approvals=approvals)
         return
     for one in approvals:
         used = f"used {one.uses} times" if one.uses != 1 else "used once"

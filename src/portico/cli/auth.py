@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from portico.app.error_report import configure_log
-from portico.cli.arguments import CommandParser
+from portico.cli.arguments import CommandGroup, print_json
 from portico.config.paths import config_folder, state_folder
 from portico.config.secrets import Secrets, system_keyring
 from portico.config.settings import load_settings
@@ -18,19 +18,19 @@ from portico.domain.errors import AuthRequired, InvalidInput
 from portico.porter.models.keys import find_key
 from portico.porter.models.providers import ModelProvider, find_provider, providers
 
-_DESCRIPTION = """Keys for the providers of models. They are kept in the keyring of the system.
+_DESCRIPTION = "API keys of model providers, kept in the system keyring."
+_EXAMPLES = """examples:
+  portico auth login anthropic
+  portico auth login anthropic < key.txt
 
-  portico auth status
-  portico auth login anthropic      asks for the key; or reads it from a pipe
-  portico auth logout anthropic
-
-A key in the environment (ANTHROPIC_API_KEY, …) comes first. To sign in to another agent: portico agents login
+A key in the environment (ANTHROPIC_API_KEY, …) comes first. To sign in to an agent: portico agents login
 """
+_SEE_STATUS = "See the providers with: portico auth status"
 _MAX_KEY = 16 * 1024
 
 
 class KeyStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where the key of a provider is, if there is one. Never the key."""
+    """Where the key of a provider is, if it has one; never the key itself."""
 
     provider: str
     variable: str
@@ -39,34 +39,27 @@ class KeyStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = CommandParser("auth", _DESCRIPTION)
-    parser.add_argument("action", choices=["login", "logout", "status"])
-    parser.add_argument("provider", nargs="?", help="whose key it is, as in anthropic")
-    flags = parser.parse_intermixed_args(arguments)
+    group = CommandGroup("auth", _DESCRIPTION, examples=_EXAMPLES)
+    status = group.add("status", "show where the key of each provider is", _status)
+    status.add_argument("provider", metavar="PROVIDER", nargs="?", help="provider to show (default: all)")
+    for name, summary, action in (
+        ("login", "store the key of a provider, typed or piped", _login),
+        ("logout", "remove the key of a provider", _logout),
+    ):
+        parser = group.add(name, summary, action, hint=_SEE_STATUS)
+        parser.add_argument("provider", metavar="PROVIDER", help="provider, such as anthropic")
     configure_log()
-    environ = dict(os.environ)
-    settings = load_settings(config_folder(environ), Path.cwd())
-    if flags.action == "status":
-        known = providers(settings.models)
-        chosen = [find_provider(flags.provider, settings.models)] if flags.provider else list(known.values())
-        return _status(chosen, environ, flags)
-    if not flags.provider:
-        raise InvalidInput(
-            f"portico auth {flags.action} needs a provider.", suggestion="See them with: portico auth status"
-        )
-    provider = find_provider(flags.provider, settings.models)
-    if not provider.key_variables:
-        raise InvalidInput(
-            f"{provider.name} needs no key.",
-            suggestion=f"Use it at once: portico models use {provider.name}:MODEL",
-        )
-    return _login(provider, environ, flags) if flags.action == "login" else _logout(provider, environ, flags)
+    return group.run(arguments)
 
 
-def _status(chosen: Sequence[ModelProvider], environ: Mapping[str, str], flags: argparse.Namespace) -> int:
-    found = [_where(provider, environ) for provider in chosen if provider.key_variables]
+def _status(flags: argparse.Namespace) -> int:
+    settings = load_settings(config_folder(os.environ), Path.cwd())
+    chosen = list(providers(settings.models).values())
+    if flags.provider:
+        chosen = [find_provider(flags.provider, settings.models)]
+    found = [_where(provider, os.environ) for provider in chosen if provider.key_variables]
     if flags.api:
-        _print_json({"status": "ok", "keys": found})
+        print_json(keys=found)
         return 0
     width = max((len(one.provider) for one in found), default=0)
     for one in found:
@@ -74,6 +67,16 @@ def _status(chosen: Sequence[ModelProvider], environ: Mapping[str, str], flags: 
         where = f"{one.variable} in the {one.source}" if one.source else missing
         print(f"{'✓' if one.source else '·'} {one.provider:<{width}}  {where}")
     return 0
+
+
+def _keyed_provider(name: str) -> ModelProvider:
+    provider = find_provider(name, load_settings(config_folder(os.environ), Path.cwd()).models)
+    if not provider.key_variables:
+        raise InvalidInput(
+            f"{provider.name} needs no key.",
+            suggestion=f"Use it at once: portico models use {provider.name}:MODEL",
+        )
+    return provider
 
 
 def _where(provider: ModelProvider, environ: Mapping[str, str]) -> KeyStatus:
@@ -87,36 +90,40 @@ def _where(provider: ModelProvider, environ: Mapping[str, str]) -> KeyStatus:
     )
 
 
-def _login(provider: ModelProvider, environ: Mapping[str, str], flags: argparse.Namespace) -> int:
+def _login(flags: argparse.Namespace) -> int:
+    provider, environ = _keyed_provider(flags.provider), os.environ
     variable = provider.key_variables[0]
     keyring = system_keyring()
     if keyring is None:
         raise AuthRequired(
-            "This machine has no keyring that Portico could keep a key in.",
+            "No keyring is available on this machine.",
             suggestion=f"Set {variable} in the environment, or install one: pip install 'portico[keyring]'",
         )
     secrets = Secrets(_names_file(environ), keyring)
     secrets.keep(variable, _ask_key(provider))
     if flags.api:
-        _print_json({"status": "ok", "provider": provider.name, "variable": variable, "source": "keyring"})
+        print_json(provider=provider.name, variable=variable, source="keyring")
         return 0
-    print(f"The key of {provider.name} is in the keyring. Try it: portico models check {provider.name}:MODEL")
+    print(
+        f"Stored the key of {provider.name} in the keyring. Try it: portico models check {provider.name}:MODEL"
+    )
     if environ.get(variable):
-        print(f"{variable} is set in the environment as well, and comes first.")
+        print(f"{variable} is also set in the environment, which comes first.")
     return 0
 
 
-def _logout(provider: ModelProvider, environ: Mapping[str, str], flags: argparse.Namespace) -> int:
+def _logout(flags: argparse.Namespace) -> int:
+    provider, environ = _keyed_provider(flags.provider), os.environ
     secrets = Secrets(_names_file(environ), system_keyring())
     kept = [variable for variable in provider.key_variables if variable in secrets.names()]
     for variable in kept:
         secrets.keep(variable, "")
     left = [variable for variable in provider.key_variables if environ.get(variable)]
     if flags.api:
-        _print_json({"status": "ok", "provider": provider.name, "removed": kept, "in_environment": left})
+        print_json(provider=provider.name, removed=kept, in_environment=left)
         return 0
     print(
-        f"The key of {provider.name} is gone from the keyring."
+        f"Removed the key of {provider.name} from the keyring."
         if kept
         else "There was no key in the keyring."
     )
@@ -137,7 +144,3 @@ def _ask_key(provider: ModelProvider) -> str:
 
 def _names_file(environ: Mapping[str, str]) -> Path:
     return state_folder(environ) / "secrets.json"
-
-
-def _print_json(value: object) -> None:
-    print(msgspec.json.encode(value).decode())

@@ -26,20 +26,21 @@ from portico.cli.session_options import (
     choose_session,
     environ_with_limits,
 )
-from portico.client.session import ClientTurn
+from portico.client.client_session import ClientTurn
 from portico.client.turn import follow_turn
 from portico.config.paths import state_folder
 from portico.domain.errors import ErrorCode, InvalidInput, PorticoError, ServerLost
 from portico.domain.events import CheckpointCreated, Event, PromptSubmitted, ProposalUpdated
-from portico.doors.terminal.input.chat_input import ChatInput, KeptPrompt, open_chat_input
+from portico.doors.terminal.input.chat_input import ChatInput, open_chat_input
 from portico.doors.terminal.input.chat_status import ChatStatus
+from portico.doors.terminal.input.prompt_blanks import KeptPrompt
 from portico.doors.terminal.render.banner import Welcome, print_welcome
 from portico.doors.terminal.render.renderer import PromptEcho
 from portico.doors.terminal.session import explain_lost_host, terminal_session
 from portico.doors.turn_outcome import TurnOutcome
 from portico.processes.signals import END_SIGNALS, on_signals
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import Approver, is_interactive
-from portico.sessions.tasks import cancel_and_wait
 from portico.sessions.turn import TurnPrompt
 
 _DESCRIPTION = """Talk to an agent in the terminal.
@@ -62,7 +63,7 @@ def run(arguments: Sequence[str]) -> int:
     add_session_flags(parser)
     add_attach_flag(parser, "send this file along with the first prompt; may be repeated")
     add_trace_flag(parser)
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     if flags.api:
         raise InvalidInput(
             "A chat is for people; --api does not go with it.", suggestion='Use: portico exec --api "…"'
@@ -235,7 +236,7 @@ class Chat:
             words = prompt
         if not _wants_sign_in(await self._turn(words)) or not is_interactive():
             return
-        signing = await conversation.signing()
+        signing = await conversation.login()
         if signing is not None and await offer_sign_in(signing, self._environ.get("TERM", "")):
             await self._turn(words)
 
@@ -268,13 +269,13 @@ class Chat:
                 outcome.take(event.payload)
                 renderer.render(event)
 
-            answer = Approver(person)
+            approver = Approver(person)
             self._seen = await follow_turn(
                 conversation,
                 turn,
                 after_seq=self._seen,
                 show=show,
-                answer=answer,
+                approver=approver,
                 on_end_signal=self._told_to_end.set,
             )
         explain_lost_host(outcome, self._chosen.session_id)

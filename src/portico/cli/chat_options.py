@@ -1,6 +1,6 @@
 """The chat command `/options`: shows and sets the options of the agent."""
 
-from portico.client.session import ClientSession
+from portico.client.client_session import ClientSession
 from portico.domain.errors import InvalidInput
 from portico.domain.events import ConfigUpdated
 from portico.domain.ids import SessionId

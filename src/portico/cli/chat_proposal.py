@@ -14,16 +14,19 @@ from portico.doors.terminal.review.printer import ReviewPrinter
 async def run_proposal(
     words: str, host: Host, session_id: SessionId, environ: Mapping[str, str]
 ) -> str | None:
-    """Do what the words after the command say. A prompt, if that is for the agent to do."""
-    said = _split(words)
-    if said[:1] == ["diff"]:
-        said = ["show", "--diff", *said[1:]]
-    if said[:1] == ["revise"] and not any(word.startswith("--") for word in said):
-        said = ["revise", "--comment", " ".join(said[1:])]
+    """Run the command. Returns the prompt to send, if the agent is asked to revise."""
+    arguments = _split(words)
+    if arguments[:1] == ["diff"]:
+        arguments = ["show", "--diff", *arguments[1:]]
+    if arguments[:1] == ["revise"] and not any(word.startswith("--") for word in arguments):
+        arguments = ["revise", "--comment", " ".join(arguments[1:])]
     try:
-        flags = parse([*(said or ["show"]), "--session", session_id, "--yes"])
-    except SystemExit:  # argparse has printed the help that was asked for
+        flags = parse(arguments or ["show"])
+    except SystemExit:  # argparse has printed the help
         return None
+    if flags.action == "show" and flags.session_name:
+        raise InvalidInput(f"/proposal show does not take {flags.session_name}.")
+    flags.session, flags.yes = session_id, True
     session = await host.service.show(session_id)
     reviewed = ReviewTarget(session=session, desk=await reviews_of(host, session, environ))
     if flags.action == "revise":

@@ -3,24 +3,19 @@
 import argparse
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from portico.cli.arguments import CommandParser
+from portico.cli.arguments import CommandGroup, RunAction, by_prefix, print_json
 from portico.cli.review_sessions import ReviewTarget, add_review_session_flags, reviewed_session
-from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
 from portico.doors.terminal.review import proposal_labels
 from portico.doors.terminal.review.printer import ReviewPrinter
+from portico.processes.clock import SystemClock
 
-_DESCRIPTION = """The files as they were before each turn, and the way back to them.
-
-  portico checkpoints list
-  portico checkpoints diff ID [ID]      what changed since, or between two
-  portico checkpoints restore ID        your own changes since come back as a proposal
-"""
 _LISTED = 30
+_SEE_LIST = "See them with: portico checkpoints list --all"
 
 
 class ListedCheckpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -34,38 +29,38 @@ class ListedCheckpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = CommandParser("checkpoints", _DESCRIPTION)
-    parser.add_argument("action", choices=["list", "diff", "restore"])
-    parser.add_argument(
-        "words", nargs="*", default=[], metavar="ID", help="a checkpoint; a unique beginning will do"
+    group = CommandGroup("checkpoints", "Your files as they were before each turn.")
+    listing = group.add("list", "list the checkpoints of a session, newest first", _on_session(_list))
+    listing.add_argument("--all", action="store_true", help=f"all of them, not only the newest {_LISTED}")
+    diff = group.add("diff", "show what changed since a checkpoint", _on_session(_diff), hint=_SEE_LIST)
+    diff.add_argument("id", metavar="ID", help="checkpoint (ID or unique prefix)")
+    diff.add_argument("other", metavar="ID", nargs="?", help="checkpoint to compare it with (default: now)")
+    diff.add_argument("--stat", action="store_true", help="list of files instead of the patch")
+    restore = group.add(
+        "restore",
+        "restore the files; your own changes since then become a proposal",
+        _on_session(_restore),
+        hint=_SEE_LIST,
     )
-    parser.add_argument("--stat", action="store_true", help="show the list of files instead of the patch")
-    parser.add_argument("--all", action="store_true", help=f"list all of them, not the newest {_LISTED}")
-    add_review_session_flags(parser)
-    flags = parser.parse_intermixed_args(arguments)
-    expected = {"list": (0,), "diff": (1, 2), "restore": (1,)}[flags.action]
-    if len(flags.words) not in expected:
-        raise InvalidInput(
-            f"portico checkpoints {flags.action} needs {expected[0] or 'no'} checkpoint.",
-            suggestion="See them with: portico checkpoints list",
-        )
-    asyncio.run(_act(flags, dict(os.environ)))
-    return 0
+    restore.add_argument("id", metavar="ID", help="checkpoint (ID or unique prefix)")
+    for parser in (listing, diff, restore):
+        add_review_session_flags(parser)
+    return group.run(arguments)
 
 
-async def _act(flags: argparse.Namespace, environ: Mapping[str, str]) -> None:
-    view = ReviewPrinter(environ.get("TERM", ""))
-    async with reviewed_session(flags, environ) as (host, reviewed):
-        match flags.action:
-            case "list":
-                await _list(flags, reviewed, view, host.clock.now_ms())
-            case "diff":
-                await _diff(flags, reviewed, view)
-            case _:
-                await _restore(flags, reviewed, view)
+_Act = Callable[[argparse.Namespace, ReviewTarget, ReviewPrinter], Awaitable[None]]
 
 
-async def _list(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter, now_ms: int) -> None:
+def _on_session(act: _Act) -> RunAction:
+    async def act_on_session(flags: argparse.Namespace) -> int:
+        async with reviewed_session(flags, os.environ) as (_, reviewed):
+            await act(flags, reviewed, ReviewPrinter(os.environ.get("TERM", "")))
+        return 0
+
+    return lambda flags: asyncio.run(act_on_session(flags))
+
+
+async def _list(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     found = list(await reviewed.desk.checkpoints(reviewed.session.session_id))
     shown = found if flags.all else found[:_LISTED]
     if flags.api:
@@ -84,15 +79,15 @@ async def _list(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewP
     if not shown:
         view.line("No checkpoint has been taken in this folder yet.")
         return
-    view.checkpoints(shown, now_ms)
+    view.checkpoints(shown, SystemClock().now_ms())
     if len(found) > len(shown):
         view.line(f"and {len(found) - len(shown)} older; --all lists them.")
 
 
 async def _diff(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
-    names = [await _named(reviewed, word) for word in flags.words]
-    other = names[1] if len(names) > 1 else None
-    changed = await reviewed.desk.checkpoint_diff(reviewed.session.session_id, names[0], other)
+    first = await _find(reviewed, flags.id)
+    other = None if flags.other is None else await _find(reviewed, flags.other)
+    changed = await reviewed.desk.checkpoint_diff(reviewed.session.session_id, first, other)
     if flags.api:
         _print_json(reviewed, files=changed.files, unlisted=changed.unlisted)
         return
@@ -106,7 +101,7 @@ async def _diff(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewP
 
 async def _restore(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     session_id = reviewed.session.session_id
-    done = await reviewed.desk.restore(session_id, await _named(reviewed, flags.words[0]))
+    done = await reviewed.desk.restore(session_id, await _find(reviewed, flags.id))
     if flags.api:
         _print_json(reviewed, restored=done.restored, proposal=done.proposal)
         return
@@ -115,18 +110,10 @@ async def _restore(flags: argparse.Namespace, reviewed: ReviewTarget, view: Revi
         view.line(f"  {what}: {command}")
 
 
-async def _named(reviewed: ReviewTarget, word: str) -> str:
-    """The checkpoint whose id begins so."""
+async def _find(reviewed: ReviewTarget, prefix: str) -> str:
     found = [one.checkpoint_id for one in await reviewed.desk.checkpoints(reviewed.session.session_id)]
-    meant = [name for name in found if name == word] or [name for name in found if name.startswith(word)]
-    if len(meant) != 1:
-        raise InvalidInput(
-            f"Several checkpoints begin with {word}." if meant else f"There is no checkpoint {word}.",
-            suggestion="See them with: portico checkpoints list --all",
-        )
-    return meant[0]
+    return by_prefix(found, prefix, "checkpoint", hint=_SEE_LIST)
 
 
 def _print_json(reviewed: ReviewTarget, **values: object) -> None:
-    told = {"status": "ok", "sessionId": reviewed.session.session_id, **values}
-    print(msgspec.json.encode(told).decode())
+    print_json(sessionId=reviewed.session.session_id, **values)

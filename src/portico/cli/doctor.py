@@ -40,7 +40,7 @@ class DoctorFinding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def run(arguments: Sequence[str]) -> int:
     parser = CommandParser("doctor", "Check this installation and say what is missing.")
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     findings = list(_look(dict(os.environ)))
     healthy = all(finding.verdict != "problem" for finding in findings)
     if flags.api:

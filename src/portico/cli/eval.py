@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--json", dest="api", action="store_true", help="same as --api")
     parser.add_argument("--list", action="store_true", help="list the tasks without running them")
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     found = load_tasks(flags.tasks)
     tasks = [find_task(found, name) for name in flags.task] or found
     if flags.list:

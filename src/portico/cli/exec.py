@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from portico.app.clock import SystemClock
 from portico.app.error_report import FailureDiagnostics
 from portico.app.host import open_host
 from portico.app.taps import open_trace
@@ -30,6 +29,7 @@ from portico.doors.ndjson import NdjsonStream
 from portico.doors.terminal.sanitizer import clean_line
 from portico.doors.terminal.session import LOST_HOST, explain_lost_host, lost_host_hint, terminal_session
 from portico.doors.turn_outcome import TurnOutcome
+from portico.processes.clock import SystemClock
 from portico.sessions.requests.approver import Approver, Person
 from portico.sessions.turn import TurnPrompt
 
@@ -71,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = CommandParser("exec", _DESCRIPTION)
     parser.add_argument("prompt", help="what you want; - reads it from standard input")
     add_turn_flags(parser)
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     return run_turn(flags, lambda: _read_prompt(flags.prompt))
 
 
@@ -185,8 +185,8 @@ async def _follow(
     person: Person | None = None,
 ) -> None:
     turn = chosen.conversation.begin(prompt, wait=flags.wait)
-    answer = Approver(person)
-    await follow_turn(chosen.conversation, turn, after_seq=chosen.after_seq, show=show, answer=answer)
+    approver = Approver(person)
+    await follow_turn(chosen.conversation, turn, after_seq=chosen.after_seq, show=show, approver=approver)
 
 
 def _summary(chosen: SelectedSession, outcome: TurnOutcome) -> ExecResult | ExecFailure:

@@ -19,13 +19,13 @@ from portico.domain.values import OptionChoice, QuestionField
 from portico.doors.terminal.sanitizer import clean_line
 from portico.doors.terminal.session import reply_at_terminal
 from portico.processes.signals import on_signals
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.agent.connection import AgentConnection, AgentWorkspace
 from portico.sessions.agent.login import AgentLogin, SignInMethod
 from portico.sessions.ports import AgentSpec
 from portico.sessions.requests.approver import is_interactive
 from portico.sessions.requests.client_methods import login_capabilities
 from portico.sessions.requests.questions import NOBODY_THERE, QuestionAnswer
-from portico.sessions.tasks import cancel_and_wait
 
 _CLOSING_GRACE = 1.0
 _ASKING = ("elicitation/create",)

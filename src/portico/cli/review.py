@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from portico.cli.arguments import CommandParser
+from portico.cli.arguments import CommandGroup, print_json
 from portico.cli.review_selection import find_proposed_file, select_changes
 from portico.cli.review_sessions import (
     ReviewTarget,
@@ -27,111 +27,94 @@ from portico.doors.terminal.review import proposal_labels
 from portico.doors.terminal.review.printer import ReviewPrinter
 from portico.sessions.review_actions import ApplyReport, ReviewEnding, UndoReport
 
-_DESCRIPTION = """What agents propose to change, and what becomes of it.
+_EXAMPLES = """examples:
+  portico review show --diff
+  portico review apply src/page.css --mine README.md
+  portico review revise src --comment "shorter, please"
 
-  portico review show [SESSION] [--diff | --stat | --file PATH]
-  portico review apply [PATH …] [--hunk ID] [--mine PATH] [--theirs PATH]
-  portico review discard [PATH …] [--hunk ID]
-  portico review undo                       takes the last apply back
-  portico review revise [PATH …] --comment "shorter, please"
-  portico review finish merge|squash|keep|discard
-
-Without --session it is the latest session of this folder in which something is proposed.
+Without --session, the latest session of this folder with a proposal is used.
 """
-_ACTIONS = ("show", "apply", "discard", "undo", "revise", "finish")
-_ONLY_FOR = {
-    "diff": ("show",),
-    "stat": ("show",),
-    "file": ("show",),
-    "hunk": ("apply", "discard", "revise"),
-    "mine": ("apply",),
-    "theirs": ("apply",),
-    "comment": ("revise",),
-    "message": ("finish",),
-}
 
 
 def run(arguments: Sequence[str]) -> int:
-    flags = parse(arguments)
-    environ = dict(os.environ)
-    if flags.action == "revise":
-        from portico.cli.exec import run as run_exec
-
-        session, text = asyncio.run(_revision(flags, environ))
-        if session.last_seq == 0:  # It is open in an editor, which alone can send it.
-            print(msgspec.json.encode({"status": "ok", "prompt": text}).decode() if flags.api else text)
-            return 0
-        return run_exec([*(["--api"] if flags.api else []), "--session", session.session_id, "--", text])
-    asyncio.run(_act(flags, environ))
-    return 0
+    return _group().run(arguments)
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The command's words, for the shell and for the chat."""
-    parser = CommandParser("review", _DESCRIPTION)
-    parser.add_argument("action", choices=_ACTIONS)
-    parser.add_argument(
-        "words", nargs="*", default=[], metavar="PATH", help="files or folders; all of them if none"
-    )
-    add_review_session_flags(parser)
-    parser.add_argument("--proposal", metavar="ID", help="which one, if several are open")
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--diff", action="store_true", help="show the patch; in a pipe git can read it")
-    shown.add_argument("--stat", action="store_true", help="show the list of files alone")
-    shown.add_argument("--file", metavar="PATH", help="show one file in full, with hunks and conflicts")
-    parser.add_argument(
-        "--hunk", metavar="ID", action="append", default=[], help="only this hunk; may be repeated"
-    )
-    parser.add_argument(
-        "--mine", metavar="PATH", action="append", default=[], help="where both changed it, your lines stay"
-    )
-    parser.add_argument(
-        "--theirs",
-        metavar="PATH",
-        action="append",
-        default=[],
-        help="where both changed it, the agent's lines",
-    )
-    parser.add_argument("--comment", metavar="TEXT", default="", help="what the agent should do otherwise")
-    parser.add_argument("--message", metavar="TEXT", help="of the commit that finish makes")
-    parser.add_argument("--yes", action="store_true", help="discard without asking")
-    flags = parser.parse_intermixed_args(arguments)
-    if flags.action == "show" and flags.words:
-        flags.session = flags.session or flags.words.pop(0)
-    takes_none = flags.action in ("show", "undo") or (flags.action == "finish" and len(flags.words) != 1)
-    strange = [
-        f"--{name}" for name, fit in _ONLY_FOR.items() if getattr(flags, name) and flags.action not in fit
-    ]
-    # What is left unheard could be what was meant to narrow a decision, which would then be about everything.
-    if strange or (flags.words and takes_none):
-        raise InvalidInput(
-            f"portico review {flags.action} does not take {' '.join(strange or flags.words)}.",
-            suggestion="See portico review --help",
+    """Parse the arguments of an action, for the chat."""
+    return _group().parse(arguments)
+
+
+def _group() -> CommandGroup:
+    group = CommandGroup("review", "The changes that agents propose.", examples=_EXAMPLES)
+    show = group.add("show", "show what is proposed", _run_action)
+    show.add_argument("session_name", metavar="SESSION", nargs="?", help="session (ID or unique prefix)")
+    shown = show.add_mutually_exclusive_group()
+    shown.add_argument("--diff", action="store_true", help="the patch; in a pipe, as git reads it")
+    shown.add_argument("--stat", action="store_true", help="the list of files only")
+    shown.add_argument("--file", metavar="PATH", help="one file in full, with hunks and conflicts")
+    apply = group.add("apply", "write proposed changes to your files", _run_action)
+    discard = group.add("discard", "discard proposed changes", _run_action)
+    undo = group.add("undo", "undo the last apply", _run_action)
+    revise = group.add("revise", "ask the agent to revise its proposal", _run_revise)
+    finish = group.add("finish", "end the branch or worktree of a session", _run_action)
+    for parser in (show, apply, discard, undo, revise, finish):
+        add_review_session_flags(parser)
+        parser.add_argument(
+            "--proposal", metavar="ID", help="proposal, if several are open (ID or unique prefix)"
         )
-    return flags
+    for parser in (apply, discard, revise):
+        parser.add_argument(
+            "paths", nargs="*", default=[], metavar="PATH", help="files or folders (default: all)"
+        )
+        parser.add_argument(
+            "--hunk", metavar="ID", action="append", default=[], help="a single hunk; may be repeated"
+        )
+    for flag, side in (("--mine", "yours"), ("--theirs", "the agent's")):
+        apply.add_argument(
+            flag,
+            metavar="PATH",
+            action="append",
+            default=[],
+            help=f"file whose conflicts are resolved with {side}; may be repeated",
+        )
+    discard.add_argument("--yes", action="store_true", help="no confirmation")
+    revise.add_argument("--comment", metavar="TEXT", default="", help="what to change")
+    finish.add_argument("ending", choices=get_args(ReviewEnding), help="what happens to the branch")
+    finish.add_argument("--message", metavar="TEXT", help="commit message")
+    return group
+
+
+def _run_action(flags: argparse.Namespace) -> int:
+    asyncio.run(_act(flags, os.environ))
+    return 0
+
+
+def _run_revise(flags: argparse.Namespace) -> int:
+    from portico.cli.exec import run as run_exec
+
+    session, text = asyncio.run(_revision(flags, os.environ))
+    if session.last_seq == 0:  # An editor has it open, and only the editor can send prompts to it.
+        if flags.api:
+            print_json(prompt=text)
+        else:
+            print(text)
+        return 0
+    return run_exec([*(["--api"] if flags.api else []), "--session", session.session_id, "--", text])
 
 
 async def _act(flags: argparse.Namespace, environ: Mapping[str, str]) -> None:
+    if flags.action == "show":
+        flags.session = flags.session or flags.session_name
     suits = {"undo": can_undo, "finish": is_unfinished}.get(flags.action, has_open_proposals)
     async with reviewed_session(flags, environ, suits) as (_, reviewed):
         await act(flags, reviewed, ReviewPrinter(environ.get("TERM", "")))
 
 
 async def act(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
-    """Do what the words say, and show what came of it."""
-    match flags.action:
-        case "show":
-            await _show(flags, reviewed, view)
-        case "apply":
-            await _apply(flags, reviewed, view)
-        case "discard":
-            await _discard(flags, reviewed, view)
-        case "undo":
-            await _undo(flags, reviewed, view)
-        case "finish":
-            await _finish(flags, reviewed, view)
-        case other:
-            raise InvalidInput(f"{other} is not to be had here.")
+    """Carry out an action other than revise, and print the result."""
+    actions = {"show": _show, "apply": _apply, "discard": _discard, "undo": _undo, "finish": _finish}
+    await actions[flags.action](flags, reviewed, view)
 
 
 async def _show(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
@@ -168,7 +151,7 @@ async def _show(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewP
 
 
 async def _whole(reviewed: ReviewTarget, proposal: ProposalUpdated) -> list[Any]:
-    """The files of a proposal, also those whose diffs are too long to be told at once."""
+    """The files of a proposal, with the full diffs of those that are shortened in it."""
     short = [file.path for file in proposal.files if file.shortened]
     if not short:
         return list(proposal.files)
@@ -195,17 +178,22 @@ async def _apply(flags: argparse.Namespace, reviewed: ReviewTarget, view: Review
         )
         return
     for path in applied.merged:
-        view.line(f"{path} keeps what you changed in it meanwhile.")
+        view.line(f"{path} was merged with your own changes.")
     for path in applied.refused:
-        view.line(f"{path} was left out: it can never be applied.")
+        view.line(f"{path} was skipped: it is protected.")
     view.proposal(applied.proposal, reviewed.session.session_id)
 
 
 async def _discard(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     proposal = await reviewed.open_proposal(flags.proposal)
     choice = select_changes(proposal, flags, reviewed.workspace)
-    if not flags.yes and not flags.api and sys.stdin.isatty() and not await _sure(proposal, choice.files):
-        view.line("Kept.")
+    if (
+        not flags.yes
+        and not flags.api
+        and sys.stdin.isatty()
+        and not await _confirm_discard(proposal, choice.files)
+    ):
+        view.line("Nothing was discarded.")
         return
     after = await reviewed.desk.discard(reviewed.session.session_id, choice)
     if flags.api:
@@ -217,12 +205,12 @@ async def _discard(flags: argparse.Namespace, reviewed: ReviewTarget, view: Revi
 async def _undo(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     session_id = reviewed.session.session_id
     known = [*await reviewed.desk.proposals(session_id, decided=True), *await reviewed.open_proposals()]
-    known.sort(key=lambda one: one.proposal_id)  # By their age, whatever has become of them.
+    known.sort(key=lambda one: one.proposal_id)  # Oldest first.
     applied = [one for one in known if one.can_undo and one.proposal_id.startswith(flags.proposal or "")]
     if not applied:
         raise InvalidInput(
-            f"Nothing that was applied in session {session_id} can be taken back.",
-            suggestion="Go back further with: portico checkpoints list",
+            f"Nothing that was applied in session {session_id} can be undone.",
+            suggestion="To go back further, use: portico checkpoints list",
         )
     done = await reviewed.desk.undo(session_id, applied[-1].proposal_id)
     if not done.undone:
@@ -230,19 +218,12 @@ async def _undo(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewP
     if flags.api:
         _print_json(reviewed, proposal=done.proposal)
         return
-    view.line(
-        "Nothing had to be taken back: your files are as before already." if done.already else "Taken back."
-    )
+    view.line("Nothing to undo: your files are already as before." if done.already else "Undone.")
     view.proposal(done.proposal, session_id)
 
 
 async def _finish(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
-    endings = get_args(ReviewEnding)
-    if not flags.words or flags.words[0] not in endings:
-        raise InvalidInput(
-            "portico review finish needs to know how.", suggestion=f"Choose one of: {', '.join(endings)}"
-        )
-    done = await reviewed.desk.finish(reviewed.session.session_id, flags.words[0], flags.message)
+    done = await reviewed.desk.finish(reviewed.session.session_id, flags.ending, flags.message)
     if flags.api:
         _print_json(reviewed, commit=done.commit, reference=done.reference, notes=list(done.notes))
         return
@@ -257,13 +238,13 @@ async def _revision(flags: argparse.Namespace, environ: Mapping[str, str]) -> tu
 
 
 async def revision_prompt(flags: argparse.Namespace, reviewed: ReviewTarget) -> str:
-    """What asks the agent of a session to revise what was chosen."""
+    """The prompt that asks the agent to revise the selected changes."""
     proposal = await reviewed.open_proposal(flags.proposal)
     choice = select_changes(proposal, flags, reviewed.workspace)
     return await reviewed.desk.revision_prompt(reviewed.session.session_id, choice, flags.comment)
 
 
-async def _sure(proposal: ProposalUpdated, chosen: Sequence[object]) -> bool:
+async def _confirm_discard(proposal: ProposalUpdated, chosen: Sequence[object]) -> bool:
     what = f"{len(chosen)} of its files" if chosen else proposal_labels.proposal_size(proposal)
     return await confirm(f"Discard {what} for good?")
 
@@ -272,7 +253,7 @@ def _conflict(applied: ApplyReport, session_id: str) -> InvalidInput:
     paths = applied.conflicted
     return InvalidInput(
         f"Nothing was written: the same lines of {', '.join(paths)} changed meanwhile, or the file is gone.",
-        suggestion=f"Look with: portico review show {session_id} --file {paths[0]}. "
+        suggestion=f"See it with: portico review show {session_id} --file {paths[0]}. "
         f"Then apply with --mine {paths[0]} or --theirs {paths[0]}.",
     )
 
@@ -280,11 +261,10 @@ def _conflict(applied: ApplyReport, session_id: str) -> InvalidInput:
 def _changed_since(done: UndoReport) -> InvalidInput:
     where = f" of {', '.join(done.conflicted)}" if done.conflicted else ""
     return InvalidInput(
-        f"Nothing was taken back: the same lines{where} changed since, or the file is gone.",
-        suggestion="Go back to the checkpoint before the apply instead: portico checkpoints list",
+        f"Nothing was undone: the same lines{where} have changed since, or the file is gone.",
+        suggestion="Restore the checkpoint before the apply instead: portico checkpoints list",
     )
 
 
 def _print_json(reviewed: ReviewTarget, **values: object) -> None:
-    told = {"status": "ok", "sessionId": reviewed.session.session_id, **values}
-    print(msgspec.json.encode(told).decode())
+    print_json(sessionId=reviewed.session.session_id, **values)

@@ -15,15 +15,15 @@ _NAMED = 8
 
 
 def select_changes(proposal: ProposalUpdated, flags: argparse.Namespace, workspace: Path) -> ProposalChoice:
-    """What was chosen. Nothing named is everything; a folder is all that changes in it."""
-    paths = _files(proposal, flags.words, workspace)
+    """The selected part of a proposal. A folder selects every file below it; no path selects everything."""
+    paths = _files(proposal, flags.paths, workspace)
     hunks = _hunks(proposal, flags.hunk, paths)
-    sides = _sides(proposal, flags, workspace)
+    sides = _sides(proposal, flags, workspace) if flags.action == "apply" else {}
     if not paths and not hunks and sides:
         if proposal.unlisted:
             raise InvalidInput(
-                "The proposal has more files than are listed, so everything cannot be applied with a side chosen.",
-                suggestion="Name the conflicting files alone first, and apply the rest after that.",
+                "The proposal has more files than are listed, so a side cannot be chosen for all of them at once.",
+                suggestion="Apply the conflicting files by name first, then the rest.",
             )
         paths = [file.path for file in proposal.files if not file.denied]
     return ProposalChoice(
@@ -60,7 +60,7 @@ def _files(proposal: ProposalUpdated, words: Sequence[str], workspace: Path) -> 
 
 
 def _below(files: Iterable[ProposedFile], word: str, workspace: Path) -> list[str]:
-    """The file of this name, else all files in the folder of this name: first those where the person is."""
+    """The file of this name, else all files below the folder of this name. Relative paths come first."""
     files = list(files)
     for name in _spellings(word, workspace):
         exact = [file.path for file in files if name in (file.path, file.old_path)]
@@ -71,14 +71,14 @@ def _below(files: Iterable[ProposedFile], word: str, workspace: Path) -> list[st
 
 
 def _spellings(word: str, workspace: Path) -> list[str]:
-    """A path as it is typed: from where the person is, if that is in the workspace, or as the proposal has it."""
+    """A path relative to the current folder, if that is in the workspace, then relative to the workspace."""
     typed = Path(os.path.normpath(Path.cwd() / require_utf8(word, "The path")))
     here = [typed.relative_to(workspace).as_posix()] if typed.is_relative_to(workspace) else []
     return [*here, PurePosixPath(os.path.normpath(word)).as_posix()]
 
 
 def _hunks(proposal: ProposalUpdated, names: Sequence[str], paths: Sequence[str]) -> Mapping[str, list[str]]:
-    """The hunks that were named, by file. A unique beginning will do."""
+    """The selected hunks (IDs or unique prefixes), by file."""
     chosen: dict[str, list[str]] = {}
     among = [file for file in proposal.files if not paths or file.path in paths]
     for name in names:

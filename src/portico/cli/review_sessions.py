@@ -15,7 +15,7 @@ from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
 from portico.domain.events import ProposalUpdated
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
-from portico.sessions.log.recovery import session_lease_name
+from portico.sessions.leases import session_holder
 from portico.sessions.lookup import find_session
 from portico.sessions.review_actions import ReviewActions
 
@@ -50,18 +50,18 @@ class ReviewTarget(msgspec.Struct, frozen=True, kw_only=True):
                 suggestion="See what there is with: portico review show",
             )
         raise InvalidInput(
-            "Several proposals are open." if meant else f"No open proposal begins with {name}.",
+            "Several proposals are open." if meant else f"There is no open proposal {name}.",
             suggestion=f"Choose with --proposal: {', '.join(one.proposal_id for one in found)}",
         )
 
 
 def add_review_session_flags(parser: CommandParser) -> None:
-    parser.add_argument("--session", metavar="ID", help="the session; a unique beginning will do")
+    parser.add_argument("--session", metavar="ID", help="session (ID or unique prefix)")
     parser.add_argument(
         "--cwd",
         metavar="DIR",
         default=".",
-        help="the folder whose latest session is meant (default: this one)",
+        help="folder whose latest session to use (default: this one)",
     )
 
 
@@ -83,18 +83,18 @@ async def reviews_of(host: Host, session: SessionSummary, environ: Mapping[str, 
     if session.last_seq == 0:  # It has no log here: an editor opened it.
         return EditorSessionReviews(host, session)
     here = LocalReviews(host.service, host.ports, host.reviews)
-    held = host.store.lease_holder(session_lease_name(session.session_id)) is not None
-    if host.service.is_open(session.session_id) or not held:
+    held = session_holder(host.store, session.session_id) is not None
+    if host.service.find_session(session.session_id) is not None or not held:
         return here
     # Only now: it takes a while to load, and most sessions are open nowhere.
-    from portico.doors.api.review_client import RemoteReviews
-    from portico.server.remote_session import join_session
+    from portico.client.remote_reviews import RemoteReviews
+    from portico.client.remote_session import join_session
 
     try:
-        conversation = await join_session(host, session, environ, only_own_turns=True)
+        conversation = await join_session(host.service, host.ports, session, environ, only_own_turns=True)
     except SessionBusy:
         return here  # a program that cannot be asked: it is named when there is something to decide
-    return RemoteReviews(conversation.calls, here)
+    return RemoteReviews(conversation.served, here)
 
 
 async def has_open_proposals(desk: ReviewActions, session_id: SessionId) -> bool:
@@ -120,8 +120,8 @@ async def _meant(
     found = [*found, *editor_sessions_in(environ, folder)[:_LOOKED_AT]]
     if not found:
         raise SessionNotFound(
-            f"No session has been used in {folder} yet.",
-            suggestion="Name one with --session, or its folder with --cwd; portico sessions list --all has them.",
+            f"There are no sessions in {folder}.",
+            suggestion="Choose one with --session or --cwd. See them with: portico sessions list --all",
         )
     if suits is not None:
         here = LocalReviews(host.service, host.ports, host.reviews)

@@ -15,9 +15,9 @@ from portico.cli.arguments import CommandParser, require_folder
 from portico.cli.browser import open_browser
 from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.config.paths import state_folder
+from portico.config.server_files import ServerFiles, ServerRecord
 from portico.doors.http.credentials import make_pass
 from portico.server.daemon import ensure_daemon, server_command
-from portico.server.state_files import ServerFiles, ServerRecord
 
 _DESCRIPTION = """Serve your sessions to the chat page, to editors and to programs, on this machine only.
 
@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
     add_sandbox_flag(parser)
     parser.add_argument("--open", action="store_true", help="show the chat page in the browser")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     environ = environ_with_sandbox(flags, os.environ)
     files = ServerFiles(state_folder(environ))
     workspace = require_folder(flags.cwd)

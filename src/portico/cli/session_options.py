@@ -14,7 +14,8 @@ from portico.app.host import Host, python_program
 from portico.cli.agent_installation import offer_installation
 from portico.cli.arguments import CommandParser, require_folder, require_utf8
 from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
-from portico.client.session import ClientSession, LocalSession
+from portico.client.client_session import ClientSession
+from portico.client.local_session import LocalSession
 from portico.conductor.permissions.policy import parse_rule
 from portico.config.model_settings import Allowance, parse_allowance
 from portico.config.paths import config_folder
@@ -23,13 +24,13 @@ from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
-from portico.sessions.log.recovery import session_lease_name
+from portico.sessions.leases import session_holder
 from portico.sessions.lookup import find_session, latest_session
 from portico.sessions.ports import AgentSpec
 from portico.sessions.requests.approver import is_interactive
 
 if TYPE_CHECKING:
-    from portico.server.remote_session import RemoteSession
+    from portico.client.remote_session import RemoteSession
 
 _Opened = TypeVar("_Opened")
 
@@ -190,9 +191,11 @@ async def choose_session(
                 return await service.reopen(session_id, spec)
             except SessionBusy:
                 # Only now: it takes a while to load, and most sessions are open nowhere.
-                from portico.server.remote_session import join_session
+                from portico.client.remote_session import join_session
 
-                return await join_session(host, earlier, environ, only_own_turns=only_own_turns)
+                return await join_session(
+                    service, host.ports, earlier, environ, only_own_turns=only_own_turns
+                )
 
         opened = await _once_free(open_earlier, wait=flags.wait)
         if isinstance(opened, int):
@@ -201,20 +204,20 @@ async def choose_session(
             conversation = opened
             _check_joining(flags, spec, earlier)
             if mode != earlier.mode:
-                await conversation.calls.set_mode(session_id, mode)
+                await conversation.served.set_mode(mode)
             return SelectedSession(
                 session_id=session_id,
                 conversation=conversation,
-                after_seq=await conversation.entry(),
+                after_seq=await conversation.joining_seq(),
                 new=False,
                 workspace=workspace,
                 agent=earlier.agent,
             )
     if mode != _begun_in(mode, earlier, adopted=adopted):
-        await service.set_mode(session_id, mode)
+        await service.session(session_id).set_mode(mode)
     return SelectedSession(
         session_id=session_id,
-        conversation=LocalSession(service, session_id),
+        conversation=LocalSession(service, service.session(session_id)),
         after_seq=after_seq,
         new=earlier is None and not adopted,
         workspace=workspace,
@@ -241,7 +244,7 @@ async def _earlier(host: Host, flags: argparse.Namespace, workspace: Path) -> Se
 
 def _is_elsewhere(host: Host, earlier: SessionSummary | None) -> bool:
     """Whether another process has the session open, and its agent."""
-    return earlier is not None and host.store.lease_holder(session_lease_name(earlier.session_id)) is not None
+    return earlier is not None and session_holder(host.store, earlier.session_id) is not None
 
 
 def _mode(flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None) -> ReviewMode:

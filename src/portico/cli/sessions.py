@@ -4,12 +4,12 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
 from portico.app.host import Host, open_host
-from portico.cli.arguments import CommandParser, positive, real_folder, refuse
+from portico.cli.arguments import CommandGroup, CommandParser, RunAction, positive, print_json, real_folder
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
 from portico.domain.session_summary import SessionSummary
@@ -18,15 +18,12 @@ from portico.doors.terminal.sanitizer import StreamCleaner
 from portico.sessions.log.export import export_json, export_markdown
 from portico.sessions.lookup import find_session
 
-_DESCRIPTION = """The conversations on this machine.
+_EXAMPLES = """examples:
+  portico sessions list --all
+  portico sessions export 01JZ --format markdown > session.md
 
-  portico sessions list [--all]
-  portico sessions show ID
-  portico sessions export ID --format markdown > talk.md
-  portico sessions fork ID        a copy that goes its own way
-  portico sessions delete ID
-  portico sessions verify
 """
+_SEE_LIST = "See them with: portico sessions list --all"
 
 
 class ListedSession(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -43,61 +40,54 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = CommandParser("sessions", _DESCRIPTION)
-    parser.add_argument("action", choices=["list", "show", "export", "fork", "delete", "verify"])
-    parser.add_argument("session", nargs="?", help="the session's id, or a unique beginning of it")
-    parser.add_argument("--all", action="store_true", help="list the sessions of every folder")
-    parser.add_argument(
-        "--cwd",
-        metavar="DIR",
-        default=".",
-        help="list the sessions of this folder (default: the one you are in)",
+    group = CommandGroup("sessions", "The sessions on this machine.", examples=_EXAMPLES)
+    listing = group.add("list", "list the sessions of a folder, or all", _on_host(_list))
+    listing.add_argument("--all", action="store_true", help="sessions of every folder")
+    listing.add_argument(
+        "--cwd", metavar="DIR", default=".", help="folder whose sessions to list (default: this one)"
     )
-    parser.add_argument("--limit", type=positive, default=50, help="list at most so many (default: 50)")
-    parser.add_argument(
-        "--format", choices=["json", "markdown"], default="markdown", help="export as (default: markdown)"
+    listing.add_argument("--limit", type=positive, default=50, help="largest number to list (default: 50)")
+    _add_session(
+        group.add("show", "print a session as it looked in the terminal", _on_host(_show), hint=_SEE_LIST)
     )
-    parser.add_argument("--yes", action="store_true", help="delete without asking")
-    parser.add_argument(
-        "--accept-losses", action="store_true", help="verify, and no longer report what is missing now"
+    export = group.add("export", "print a session as Markdown or JSON", _on_host(_export), hint=_SEE_LIST)
+    _add_session(export)
+    export.add_argument(
+        "--format", choices=["json", "markdown"], default="markdown", help="format (default: markdown)"
     )
-    flags = parser.parse_intermixed_args(arguments)
-    if flags.action in ("show", "export", "fork", "delete") and not flags.session:
-        raise InvalidInput(
-            f"portico sessions {flags.action} needs a session.",
-            suggestion="See them with: portico sessions list --all",
-        )
-    if flags.action in ("list", "verify"):
-        refuse(f"portico sessions {flags.action}", flags.session)
-    return asyncio.run(_act(flags, dict(os.environ)))
+    _add_session(group.add("fork", "copy a session, to continue both", _on_host(_fork), hint=_SEE_LIST))
+    delete = group.add("delete", "delete a session for good", _on_host(_delete), hint=_SEE_LIST)
+    _add_session(delete)
+    delete.add_argument(
+        "--yes", action="store_true", help="no confirmation, and open proposals are discarded"
+    )
+    verify = group.add("verify", "check that every event log is complete", _on_host(_verify))
+    verify.add_argument(
+        "--accept-losses", action="store_true", help="stop reporting what is missing at this moment"
+    )
+    return group.run(arguments)
 
 
-async def _act(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    async with open_host(environ) as host:
-        match flags.action:
-            case "list":
-                return await _list(host, flags)
-            case "show":
-                return await _show(host, flags, environ)
-            case "export":
-                return await _export(host, flags)
-            case "fork":
-                return await _fork(host, flags)
-            case "delete":
-                return await _delete(host, flags)
-            case _:
-                return await _verify(host, flags)
+def _add_session(parser: CommandParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="session (ID or unique prefix)")
+
+
+def _on_host(act: Callable[[Host, argparse.Namespace], Awaitable[int]]) -> RunAction:
+    async def act_on_host(flags: argparse.Namespace) -> int:
+        async with open_host(os.environ) as host:
+            return await act(host, flags)
+
+    return lambda flags: asyncio.run(act_on_host(flags))
 
 
 async def _list(host: Host, flags: argparse.Namespace) -> int:
     workspace = None if flags.all else str(real_folder(flags.cwd))
     found = await host.store.summaries(workspace=workspace, limit=flags.limit)
     if flags.api:
-        _print_json({"status": "ok", "sessions": [_listed(one) for one in found], "count": len(found)})
+        print_json(sessions=[_listed(one) for one in found], count=len(found))
         return 0
     if not found:
-        where = "" if flags.all else " in this folder; --all lists those of every folder"
-        print(f"No sessions yet{where}.")
+        print("No sessions yet." if flags.all else "No sessions in this folder. List all with: --all")
         return 0
     from portico.doors.terminal.render.session_table import print_sessions
 
@@ -105,15 +95,15 @@ async def _list(host: Host, flags: argparse.Namespace) -> int:
     return 0
 
 
-async def _show(host: Host, flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
+async def _show(host: Host, flags: argparse.Namespace) -> int:
     summary = await find_session(host.store, flags.session)
     if flags.api:
-        _print_json({"status": "ok", "session": _listed(summary)})
+        print_json(session=_listed(summary))
         return 0
     from portico.doors.terminal.render.renderer import make_renderer
 
     renderer = make_renderer(
-        sys.stdout, sys.stderr, term=environ.get("TERM", ""), workspace=summary.workspace, prompts="shown"
+        sys.stdout, sys.stderr, term=os.environ.get("TERM", ""), workspace=summary.workspace, prompts="shown"
     )
     after = 0
     while page := await host.store.read(summary.session_id, after_seq=after, limit=500):
@@ -127,7 +117,7 @@ async def _show(host: Host, flags: argparse.Namespace, environ: Mapping[str, str
 async def _export(host: Host, flags: argparse.Namespace) -> int:
     summary = await find_session(host.store, flags.session)
     export = export_json if flags.format == "json" or flags.api else export_markdown
-    # A file gets what was said, byte by byte; a terminal would do what it says.
+    # A file gets the text unchanged; on a terminal its escape sequences would act.
     cleaner = StreamCleaner() if sys.stdout.isatty() else None
     async for piece in export(host.store, summary):
         sys.stdout.write(piece if cleaner is None else cleaner.feed(piece))
@@ -140,26 +130,26 @@ async def _fork(host: Host, flags: argparse.Namespace) -> int:
     summary = await find_session(host.store, flags.session)
     forked = await host.service.fork(summary.session_id)
     if flags.api:
-        _print_json({"status": "ok", "session": _listed(await host.service.show(forked))})
+        print_json(session=_listed(await host.service.show(forked)))
     else:
-        print(f"Forked into {forked}. Go on with: portico chat --session {forked}")
+        print(f"Forked as {forked}. Continue it with: portico chat --session {forked}")
     return 0
 
 
 async def _delete(host: Host, flags: argparse.Namespace) -> int:
     summary = await find_session(host.store, flags.session)
-    asking = not flags.yes and not flags.api and sys.stdin.isatty()
-    if asking:
+    confirming = not flags.yes and not flags.api and sys.stdin.isatty()
+    if confirming:
         try:
             await host.service.check_delete(summary.session_id)
-        except InvalidInput as at_stake:
-            print(f"{at_stake.message} {at_stake.suggestion}")
+        except InvalidInput as warning:
+            print(f"{warning.message} {warning.suggestion}")
         if not await confirm(f"Delete “{summary.title or summary.session_id}” for good?"):
-            print("Kept.")
+            print("Nothing was deleted.")
             return 0
-    await host.service.delete(summary.session_id, discard_proposals=flags.yes or asking)
+    await host.service.delete(summary.session_id, discard_proposals=flags.yes or confirming)
     if flags.api:
-        _print_json({"status": "ok", "deleted": summary.session_id})
+        print_json(deleted=summary.session_id)
     else:
         print(f"Deleted {summary.session_id}.")
     return 0
@@ -170,9 +160,9 @@ async def _verify(host: Host, flags: argparse.Namespace) -> int:
         await host.store.accept_losses()
     problems = await host.store.verify()
     if flags.api:
-        _print_json({"status": "ok" if not problems else "failed", "problems": problems})
+        print_json(status="failed" if problems else "ok", problems=problems)
     else:
-        print("\n".join(problems) or "Every log is whole.")
+        print("\n".join(problems) or "Every log is complete.")
     return 4 if problems else 0
 
 
@@ -187,7 +177,3 @@ def _listed(summary: SessionSummary) -> ListedSession:
         updated_at=format_time(summary.updated_at),
         events=summary.last_seq,
     )
-
-
-def _print_json(value: object) -> None:
-    print(msgspec.json.encode(value).decode())

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import msgspec
 
 from portico import __version__
+from portico.api.health import HealthIssue, ServerHealth
 from portico.app.error_report import FailureDiagnostics, FailureReport, log_file, make_failure_report
 from portico.cli.arguments import CommandParser
+from portico.client.discovery import NoServer, RunningServer, ServerState, UnprovenServer, find_server
 from portico.config.paths import state_folder
+from portico.config.server_files import ServerFiles
 from portico.domain.errors import StoreFailed
-from portico.doors.http.app import HealthIssue, ServerHealth
-from portico.server.discovery import NoServer, RunningServer, ServerState, UnprovenServer, find_server
-from portico.server.state_files import ServerFiles
 
 _START = "portico serve --open shows the chat page; portico serve --detach only starts it."
 _ASK_DOCTOR = "Run portico doctor, and report what it says."
@@ -41,7 +41,7 @@ class ServerStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def run(arguments: Sequence[str]) -> int:
-    flags = CommandParser("status", "Whether the server runs, where, and how it does.").parse_args(arguments)
+    flags = CommandParser("status", "Whether the server runs, where, and how it does.").parse(arguments)
     status, words = _look(find_server(ServerFiles(state_folder(dict(os.environ)))))
     print(msgspec.json.encode(status).decode() if flags.api else "\n".join(words))
     return 0 if status.diagnostics is None else status.diagnostics.exit_code

@@ -5,10 +5,10 @@ import time
 from collections.abc import Sequence
 
 from portico.cli.arguments import CommandParser, seconds
+from portico.client.discovery import NoServer, RunningServer, UnprovenServer, find_server
 from portico.config.paths import state_folder
+from portico.config.server_files import ServerFiles
 from portico.domain.errors import DeveloperMustAct
-from portico.server.discovery import NoServer, RunningServer, UnprovenServer, find_server
-from portico.server.state_files import ServerFiles
 
 STOP_SECONDS = 30.0
 
@@ -24,7 +24,7 @@ def run(arguments: Sequence[str]) -> int:
         default=STOP_SECONDS,
         help=f"how long to wait for it (default: {STOP_SECONDS:g})",
     )
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     stopped = stop_server(ServerFiles(state_folder(dict(os.environ))), deadline=flags.timeout)
     if flags.api:
         print(f'{{"status":"ok","stopped":{"true" if stopped else "false"}}}')

@@ -9,39 +9,35 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from portico.cli.arguments import CommandParser, positive
+from portico.cli.arguments import CommandGroup, positive
 from portico.conductor.tracing.reader import TracedChain, TraceFile
 from portico.domain.errors import ExitCode, InvalidInput
 
-_DESCRIPTION = """A conversation that was written down, drawn or played again.
+_EXAMPLES = """examples:
+  portico exec --trace session.jsonl "/help"      record a session; acp and chat take --trace too
+  portico trace show session.jsonl
+  portico exec --agent-command "portico trace replay $PWD/session.jsonl" "/help"
 
-  portico exec --trace talk.jsonl "/help"         write it down; acp and chat can do that too
-  portico trace show talk.jsonl                   draw it as a sequence
-  portico exec --agent-command "portico trace replay $PWD/talk.jsonl" "/help"
 """
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = CommandParser("trace", _DESCRIPTION)
-    parser.add_argument(
-        "action",
-        choices=["show", "replay"],
-        help="draw it, or be the agent in it on standard input and output",
-    )
-    parser.add_argument("file", metavar="FILE", help="what --trace wrote")
-    parser.add_argument("--chain", metavar="N", type=positive, help="of several chains in the file, this one")
-    parser.add_argument("--session", metavar="ID", help="show one session; a unique beginning will do")
-    parser.add_argument("--full", action="store_true", help="show every frame, and all of it")
-    flags = parser.parse_args(arguments)
+    group = CommandGroup("trace", "Sessions recorded with --trace.", examples=_EXAMPLES)
+    show = group.add("show", "draw a recorded session as a sequence diagram", _show)
+    replay = group.add("replay", "act as the recorded agent, in ACP on standard input and output", _replay)
+    for parser in (show, replay):
+        parser.add_argument("file", metavar="FILE", help="file written by --trace")
+        parser.add_argument("--chain", metavar="N", type=positive, help="number of the chain in the file")
+    show.add_argument("--session", metavar="ID", help="session to show (ID or unique prefix)")
+    show.add_argument("--full", action="store_true", help="every frame in full")
+    return group.run(arguments)
+
+
+def _open(flags: argparse.Namespace) -> tuple[TraceFile, tuple[TracedChain, ...]]:
     file = TraceFile.open(Path(flags.file))
     for line in file.unreadable:
         print(f"portico: line {line.line} of {file.path} cannot be read: {line.problem}", file=sys.stderr)
-    chains = _chosen(file, flags.chain)
-    if flags.action == "show":
-        return _show(file, chains, flags)
-    if flags.api or flags.session or flags.full:
-        raise InvalidInput("A replay speaks ACP; --api, --session and --full are for portico trace show.")
-    return asyncio.run(_replay(file, chains[-1], dict(os.environ)))
+    return file, _chosen(file, flags.chain)
 
 
 def _chosen(file: TraceFile, number: int | None) -> tuple[TracedChain, ...]:
@@ -52,7 +48,8 @@ def _chosen(file: TraceFile, number: int | None) -> tuple[TracedChain, ...]:
     return chosen
 
 
-def _show(file: TraceFile, chains: tuple[TracedChain, ...], flags: argparse.Namespace) -> int:
+def _show(flags: argparse.Namespace) -> int:
+    file, chains = _open(flags)
     lines = None
     if flags.session:
         from portico.conductor.tracing.session_filter import select_session
@@ -78,7 +75,14 @@ def _show(file: TraceFile, chains: tuple[TracedChain, ...], flags: argparse.Name
     return 0
 
 
-async def _replay(file: TraceFile, chain: TracedChain, environ: Mapping[str, str]) -> int:
+def _replay(flags: argparse.Namespace) -> int:
+    if flags.api:
+        raise InvalidInput("A replay speaks ACP; --api is for portico trace show.")
+    file, chains = _open(flags)
+    return asyncio.run(_play(file, chains[-1], os.environ))
+
+
+async def _play(file: TraceFile, chain: TracedChain, environ: Mapping[str, str]) -> int:
     from portico.app.taps import file_tap
     from portico.conductor.tracing.exchanges import make_recording
     from portico.conductor.tracing.replay import ReplayAgent
@@ -86,7 +90,8 @@ async def _replay(file: TraceFile, chain: TracedChain, environ: Mapping[str, str
 
     if sys.stdin.isatty():
         print(
-            "A replay speaks ACP here and waits for a client. To see it: portico trace show", file=sys.stderr
+            "Replaying over ACP; waiting for a client. To look at the trace: portico trace show",
+            file=sys.stderr,
         )
     recording = make_recording(record for _, record in file.records(chain))
     stream = await standard_streams()
@@ -100,5 +105,5 @@ async def _replay(file: TraceFile, chain: TracedChain, environ: Mapping[str, str
             return 0
     except asyncio.CancelledError:
         return 0
-    print("portico: the recorded agent ended here, and so does its replay.", file=sys.stderr)
+    print("portico: the recorded agent exited here, so the replay ends.", file=sys.stderr)
     return int(ExitCode.TRANSPORT)

@@ -1,143 +1,309 @@
-"""Session as a client uses it, wherever it is open, and the session that is open in this process.
+"""Session on the user's server: prompts, events, permission requests, questions and proposals."""
 
-What is here is for a session that this process has; `joining` is for the other.
-"""
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from typing import Protocol
+import msgspec
 
-from portico.domain.events import Event
+from portico.api.event_reader import from_event
+from portico.api.fields import one_of, read_enum, to_enum
+from portico.api.v1 import agent_pb as pb
+from portico.api.v1 import events_pb
+from portico.api.value_reader import from_proposal, from_restored, from_state, from_time
+from portico.client.attachments import to_attachments
+from portico.client.server_calls import ServerCalls
+from portico.domain.errors import InvalidInput, MalformedEvent, SessionNotFound
+from portico.domain.events import Event, PermissionRequested, ProposalUpdated, QuestionAsked
 from portico.domain.ids import SessionId
-from portico.sessions.agent.login import AgentLogin
-from portico.sessions.requests.permissions import PermissionReply
-from portico.sessions.requests.questions import QuestionAnswer
-from portico.sessions.service import SessionService, ends_turn
+from portico.domain.reviews import ReviewMode
+from portico.domain.session_summary import SessionSummary
+from portico.domain.values import PermissionScope, QuestionValue
+from portico.sessions.content.attachments import AttachedFile, read_attachments
+from portico.sessions.review_actions import (
+    ApplyReport,
+    FinishReport,
+    ProposalChoice,
+    ProposalFileChoice,
+    RestoreReport,
+    ReviewEnding,
+    UndoReport,
+)
 from portico.sessions.turn import TurnPrompt
 
 
-class ClientTurn(Protocol):
-    """A turn that a command follows to its end."""
+class Session:
+    """A session on the user's server, as returned by the methods of `Client`.
+
+    The server keeps the session: this object holds no connection and needs no closing. Every method raises
+    `ServerLost` if the server has ended, and `SessionNotFound` if the session was deleted.
+    """
+
+    def __init__(self, calls: ServerCalls, summary: SessionSummary) -> None:
+        self.summary = summary
+        """Title, folder, agent and state, as of the last `refresh`."""
+        self._calls = calls
 
     @property
-    def is_ours(self) -> bool:
-        """Whether this command began it; else it goes on without us."""
-        ...
+    def id(self) -> SessionId:
+        """ID of the session."""
+        return self.summary.session_id
 
-    async def run(self) -> None:
-        """See to it that it is begun, and stay with it. Raises what kept it from beginning."""
-        ...
+    async def refresh(self) -> SessionSummary:
+        """Update `summary` from the server, and return it."""
+        detail = await self._detail()
+        if detail.summary is not None:
+            self.summary = from_summary(detail.summary)
+        return self.summary
 
-    def events(self, *, after_seq: int) -> AsyncGenerator[Event]:
-        """What there is to be shown after `after_seq`, up to the end of the turn."""
-        ...
+    async def is_open_elsewhere(self) -> bool:
+        """Whether a process other than the server has the session open, so that it can only be watched."""
+        return (await self._detail()).open_elsewhere
 
-    def stop(self, *, force: bool = False) -> None:
-        """Ask the agent to stop; with `force`, end it at once."""
-        ...
+    async def prompt(
+        self,
+        prompt: str | TurnPrompt,
+        *,
+        attach: Sequence[str | PathLike[str]] = (),
+        options: Mapping[str, str | bool] | None = None,
+        wait: bool = False,
+    ) -> AsyncGenerator[Event]:
+        """Send a prompt and yield the events of its turn, up to its end.
 
+        Files in `attach` go along with the prompt. `options` are options of the agent to set first, such as
+        `{"model": "big"}`. While another turn is running, the prompt is refused with `SessionBusy`; with `wait`
+        it is queued. Leaving the loop does not stop the turn: call `stop` for that.
+        """
+        if isinstance(prompt, str):
+            blocks = await read_attachments(_attached_files(attach))
+            prompt = TurnPrompt(text=prompt, blocks=blocks, options=dict(options or {}))
+        prompt.require_content()
+        attachments = await asyncio.to_thread(to_attachments, prompt, Path(self.summary.workspace))
+        for name, value in prompt.options.items():
+            await self.set_option(name, value)
+        request = pb.InvokeRequest(
+            session_id=self.id,
+            text=prompt.text,
+            attachments=attachments,
+            when_busy=pb.WhenBusy.QUEUE if wait else pb.WhenBusy.REFUSE,
+        )
+        async with (
+            self._calls.client() as (client, headers),
+            aclosing(_events(client.invoke(request, headers=headers))) as events,
+        ):
+            async for event in events:
+                yield event
 
-class ClientSession(Protocol):
-    async def connect(self) -> None:
-        """Start the agent before the first prompt."""
-        ...
+    async def watch(self, *, after_seq: int = 0) -> AsyncGenerator[Event]:
+        """Yield every event after `after_seq`, first those of the log and then new ones, until the server ends."""
+        request = pb.WatchRequest(session_id=self.id, after_seq=after_seq)
+        async with (
+            self._calls.client() as (client, headers),
+            aclosing(_events(client.watch(request, headers=headers))) as events,
+        ):
+            async for event in events:
+                yield event
 
-    def begin(self, prompt: TurnPrompt, *, wait: bool) -> ClientTurn:
-        """A turn of ours. `wait` waits while another one is in the way."""
-        ...
+    async def decide(
+        self,
+        request: PermissionRequested | str,
+        option: str | None,
+        *,
+        scope: PermissionScope = "once",
+    ) -> None:
+        """Answer a permission request, given as the event's payload or as its ID.
 
-    def follow(self) -> ClientTurn:
-        """The turn that somebody else has begun."""
-        ...
+        `option` is the ID of one of the request's options or, for a payload, a kind of option such as
+        `"allow_once"`; None denies. `scope` is how long the decision is kept. InvalidInput if the request is no
+        longer open.
+        """
+        option_id = option if isinstance(request, str) else _find_option(request, option)
+        decision = pb.PermissionDecision(
+            request_id=request if isinstance(request, str) else request.request_id,
+            option_id=option_id or "",
+            scope=to_enum(events_pb.PermissionScope, scope),
+        )
+        await self._submit("permission_decisions", pb.PermissionDecisions(decisions=[decision]))
 
-    def watch(self, *, after_seq: int) -> AsyncGenerator[Event]:
-        """Every event after `after_seq`, each once, in order, until the session is gone."""
-        ...
+    async def answer(
+        self,
+        question: QuestionAsked | str,
+        content: Mapping[str, QuestionValue] | None,
+        *,
+        action: Literal["accept", "decline", "cancel"] | None = None,
+    ) -> None:
+        """Answer a question, given as the event's payload or as its ID.
 
-    async def answer(self, request_id: str, decision: PermissionReply) -> None:
-        """Answer a permission request. InvalidInput if it does not wait any more."""
-        ...
+        `content` has a value for each field; None declines, unless `action` says otherwise. InvalidInput if the
+        question is no longer open, or the answer does not fit it.
+        """
+        reply = pb.QuestionReply(
+            request_id=question if isinstance(question, str) else question.request_id,
+            action=to_enum(events_pb.QuestionAction, action or ("decline" if content is None else "accept")),
+            content_json=msgspec.json.encode(content or {}).decode(),
+        )
+        await self._submit("question_reply", reply)
 
-    async def reply(self, request_id: str, reply: QuestionAnswer) -> None:
-        """Answer a question of the agent. InvalidInput if it does not wait any more, or the answer does not fit."""
-        ...
-
-    async def set_option(self, name: str, value: str | bool) -> None: ...
-
-    async def signing(self) -> AgentLogin | None:
-        """How to sign in to the agent, if that can be done from here."""
-        ...
-
-    async def close(self) -> None:
-        """Leave it."""
-        ...
-
-
-class LocalSession:
-    """A session that is open in this process."""
-
-    def __init__(self, service: SessionService, session_id: SessionId) -> None:
-        self._service = service
-        self._session_id = session_id
-
-    async def connect(self) -> None:
-        await self._service.connect(self._session_id)
-
-    def begin(self, prompt: TurnPrompt, *, wait: bool) -> ClientTurn:
-        return _LocalTurn(self._service, self._session_id, prompt, wait=wait)
-
-    def follow(self) -> ClientTurn:
-        return _LocalTurn(self._service, self._session_id, None, wait=False)
-
-    def watch(self, *, after_seq: int) -> AsyncGenerator[Event]:
-        return self._service.watch(self._session_id, after_seq=after_seq)
-
-    async def answer(self, request_id: str, decision: PermissionReply) -> None:
-        self._service.answer(self._session_id, request_id, decision)
-
-    async def reply(self, request_id: str, reply: QuestionAnswer) -> None:
-        self._service.reply(self._session_id, request_id, reply)
+    async def stop(self, *, force: bool = False) -> bool:
+        """Stop the running turn; with `force`, without waiting for the agent. False if no turn is running."""
+        request = pb.StopTurnRequest(session_id=self.id, force=force)
+        async with self._calls.client() as (client, headers):
+            return (await client.stop_turn(request, headers=headers)).stopped
 
     async def set_option(self, name: str, value: str | bool) -> None:
-        await self._service.set_option(self._session_id, name, value)
+        """Set one of the agent's options, by ID, category or name."""
+        chosen = one_of("switched_on" if isinstance(value, bool) else "choice", value)
+        request = pb.SetSessionConfigRequest(session_id=self.id, option_id=name, value=chosen)
+        async with self._calls.client() as (client, headers):
+            await client.set_session_config(request, headers=headers)
 
-    async def signing(self) -> AgentLogin | None:
-        return await self._service.signing(self._session_id)
+    async def set_mode(self, mode: ReviewMode) -> None:
+        """Set how changes reach the files: directly, as a proposal, on a branch or in a worktree."""
+        request = pb.SetReviewModeRequest(session_id=self.id, mode=to_enum(pb.ReviewMode, mode))
+        async with self._calls.client() as (client, headers):
+            await client.set_review_mode(request, headers=headers)
 
-    async def close(self) -> None:
-        """The host closes what is open in it."""
+    async def proposals(self) -> list[ProposalUpdated]:
+        """The open proposals, oldest first."""
+        request = pb.GetProposalRequest(session_id=self.id)
+        async with self._calls.client() as (client, headers):
+            found = await client.get_proposal(request, headers=headers)
+        return [from_proposal(one) for one in found.proposals]
+
+    async def apply(self, proposal: ProposalUpdated, *, paths: Sequence[str] = ()) -> ApplyReport:
+        """Apply a proposal, or only the files in `paths`. Nothing is written if `conflicted` has files."""
+        return await self.apply_choice(_choose(proposal, paths))
+
+    async def apply_choice(self, choice: ProposalChoice) -> ApplyReport:
+        """Apply the selected files and hunks of a proposal, with sides for its conflicts."""
+        request = pb.ApplyProposalRequest(
+            session_id=self.id,
+            proposal_id=choice.proposal_id,
+            revision=choice.revision,
+            files=_file_choices(choice.files),
+        )
+        async with self._calls.client() as (client, headers):
+            answer = await client.apply_proposal(request, headers=headers)
+        proposal = from_proposal(_require(answer.proposal))
+        conflicted = () if answer.applied else tuple(file.path for file in proposal.files if file.conflict)
+        refused = () if choice.files else tuple(file.path for file in proposal.files if file.denied)
+        return ApplyReport(
+            proposal=proposal, merged=tuple(answer.merged), conflicted=conflicted, refused=refused
+        )
+
+    async def discard(self, proposal: ProposalUpdated, *, paths: Sequence[str] = ()) -> ProposalUpdated:
+        """Discard a proposal, or only the files in `paths`; the proposal after that."""
+        return await self.discard_choice(_choose(proposal, paths))
+
+    async def discard_choice(self, choice: ProposalChoice) -> ProposalUpdated:
+        """Discard the selected files and hunks of a proposal; the proposal after that."""
+        request = pb.DiscardProposalRequest(
+            session_id=self.id,
+            proposal_id=choice.proposal_id,
+            revision=choice.revision,
+            files=_file_choices(choice.files),
+        )
+        async with self._calls.client() as (client, headers):
+            answer = await client.discard_proposal(request, headers=headers)
+        return from_proposal(_require(answer.proposal))
+
+    async def undo(self, proposal_id: str) -> UndoReport:
+        """Undo the last apply of a proposal. Nothing is written unless `undone`."""
+        request = pb.UndoApplyRequest(session_id=self.id, proposal_id=proposal_id)
+        async with self._calls.client() as (client, headers):
+            answer = await client.undo_apply(request, headers=headers)
+        proposal = from_proposal(_require(answer.proposal))
+        return UndoReport(proposal=proposal, undone=answer.undone, already=answer.already)
+
+    async def restore(self, checkpoint_id: str) -> RestoreReport:
+        """Restore the files of a checkpoint; own changes since then become a proposal."""
+        request = pb.RestoreCheckpointRequest(session_id=self.id, checkpoint_id=checkpoint_id)
+        async with self._calls.client() as (client, headers):
+            answer = await client.restore_checkpoint(request, headers=headers)
+        return RestoreReport(
+            restored=from_restored(answer.restored or events_pb.CheckpointRestored()),
+            proposal=None if answer.proposal is None else from_proposal(answer.proposal),
+        )
+
+    async def finish(self, ending: ReviewEnding, message: str | None = None) -> FinishReport:
+        """End the branch or worktree of the session: merge, squash, keep or discard it."""
+        request = pb.FinishReviewRequest(
+            session_id=self.id, ending=to_enum(pb.ReviewEnding, ending), message=message or ""
+        )
+        async with self._calls.client() as (client, headers):
+            answer = await client.finish_review(request, headers=headers)
+        return FinishReport(commit=answer.commit, reference=answer.reference, notes=tuple(answer.notes))
+
+    async def _detail(self) -> pb.SessionDetail:
+        async with self._calls.client() as (client, headers):
+            found = await client.get_session(pb.GetSessionRequest(session_id=self.id), headers=headers)
+        if found.session is None:
+            raise SessionNotFound(f"There is no session {self.id}.")
+        return found.session
+
+    async def _submit(self, field: str, message: object) -> None:
+        request = pb.SubmitClientEventRequest(session_id=self.id, event=one_of(field, message))
+        async with self._calls.client() as (client, headers):
+            await client.submit_client_event(request, headers=headers)
 
 
-class _LocalTurn:
-    """A turn that runs in this process. Without a prompt it is one that runs already."""
-
-    def __init__(
-        self, service: SessionService, session_id: SessionId, prompt: TurnPrompt | None, *, wait: bool
-    ) -> None:
-        self._service = service
-        self._session_id = session_id
-        self._prompt = prompt
-        self._wait = wait
-
-    @property
-    def is_ours(self) -> bool:
-        return self._prompt is not None
-
-    async def run(self) -> None:
-        if self._prompt is not None:
-            await self._service.prompt(self._session_id, self._prompt, wait_for_tree=self._wait)
-
-    def events(self, *, after_seq: int) -> AsyncGenerator[Event]:
-        return until_turn_ends(self._service.watch(self._session_id, after_seq=after_seq))
-
-    def stop(self, *, force: bool = False) -> None:
-        self._service.stop(self._session_id, force=force)
+def from_summary(message: pb.SessionSummary) -> SessionSummary:
+    return SessionSummary(
+        session_id=SessionId(message.session_id),
+        workspace=message.workspace,
+        agent=message.agent,
+        reads_only=message.reads_only,
+        mode=read_enum(message.mode) or "direct",
+        title=message.title,
+        state=from_state(message.state),
+        created_at=from_time(message.created_at),
+        updated_at=from_time(message.updated_at),
+        last_seq=message.last_seq,
+    )
 
 
-async def until_turn_ends(events: AsyncGenerator[Event], *, beyond: int = 0) -> AsyncGenerator[Event]:
-    """Events up to the end of the turn that has the seq `beyond`, or of the first that ends."""
-    async with aclosing(events):
-        async for event in events:
-            yield event
-            if event.seq > beyond and ends_turn(event):
-                return
+def _attached_files(paths: Sequence[str | PathLike[str]]) -> list[AttachedFile]:
+    return [AttachedFile(Path(path).absolute()) for path in paths]
+
+
+async def _events(updates: Any) -> AsyncGenerator[Event]:
+    """The events in a stream. Kinds that this version does not know are left out."""
+    async with aclosing(updates):
+        async for message in updates:
+            update = message.update
+            if update is not None and update.field == "event":
+                with suppress(MalformedEvent):
+                    yield from_event(update.value)
+
+
+def _find_option(request: PermissionRequested, option: str | None) -> str | None:
+    if option is None:
+        return None
+    for one in request.options:
+        if option in (one.option_id, one.kind):
+            return one.option_id
+    available = ", ".join(f"{one.option_id} ({one.kind})" for one in request.options)
+    raise InvalidInput(f'Unknown option "{option}". Available: {available}.')
+
+
+def _choose(proposal: ProposalUpdated, paths: Sequence[str]) -> ProposalChoice:
+    files = tuple(ProposalFileChoice(path=path) for path in paths)
+    return ProposalChoice(proposal_id=proposal.proposal_id, revision=proposal.revision, files=files)
+
+
+def _file_choices(files: Sequence[ProposalFileChoice]) -> list[pb.FileChoice]:
+    return [
+        pb.FileChoice(
+            path=one.path, hunk_ids=list(one.hunk_ids), resolve=to_enum(pb.ConflictSide, one.resolve)
+        )
+        for one in files
+    ]
+
+
+def _require(proposal: events_pb.ProposalUpdated | None) -> events_pb.ProposalUpdated:
+    if proposal is None:
+        raise MalformedEvent("The server did not return the proposal.")
+    return proposal

@@ -1,7 +1,7 @@
 """Follows one turn to its end: shows its events, answers its requests, stops it on Ctrl-C.
 
-The first Ctrl-C stops the turn, the second ends the agent at once. A turn that somebody else began is
-stopped by that only: it goes on when this command ends.
+The first Ctrl-C stops the turn, the second ends the agent at once. Other signals that end this command stop only
+its own turns.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from types import TracebackType
 from typing import Self
 
-from portico.client.session import ClientSession, ClientTurn
+from portico.client.client_session import ClientSession, ClientTurn
 from portico.domain.errors import InvalidInput
 from portico.domain.events import (
     Event,
@@ -22,55 +22,55 @@ from portico.domain.events import (
     QuestionAsked,
 )
 from portico.processes.signals import END_SIGNALS, on_signals
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import Approver
 from portico.sessions.requests.questions import NOBODY_THERE
-from portico.sessions.tasks import cancel_and_wait
 
 ShowEvent = Callable[[Event], Awaitable[None]]
 Inquiry = PermissionRequested | QuestionAsked
 
 
 async def follow_turn(
-    conversation: ClientSession,
+    session: ClientSession,
     turn: ClientTurn,
     *,
     after_seq: int,
     show: ShowEvent,
-    answer: Approver,
+    approver: Approver,
     on_end_signal: Callable[[], object] = lambda: None,
 ) -> int:
-    """Show every event after `after_seq` up to the end of a turn; the seq of its last one.
+    """Show every event after `after_seq` up to the end of a turn; returns the seq of the last one.
 
-    A turn that could not begin shows nothing and raises. `told_to_end` is called when a signal stops the turn
-    that is meant for the command as a whole.
+    A turn that cannot start shows nothing and raises. `on_end_signal` is called for a signal that should end the
+    whole command.
     """
-    begun = asyncio.create_task(turn.run(), name="the turn")
+    running = asyncio.create_task(turn.run(), name="the turn")
     shown = asyncio.create_task(
-        _show_turn(conversation, turn, after_seq=after_seq, show=show, answer=answer),
+        _show_turn(session, turn, after_seq=after_seq, show=show, approver=approver),
         name="showing the turn",
     )
     try:
         async with _stopped_by_signals(turn, on_end_signal):
-            await asyncio.wait((begun, shown), return_when=asyncio.FIRST_EXCEPTION)
-            if begun.done() and begun.exception() is None:
+            await asyncio.wait((running, shown), return_when=asyncio.FIRST_EXCEPTION)
+            if running.done() and running.exception() is None:
                 return await shown
             if shown.done() and (failure := shown.exception()) is not None:
                 if turn.is_ours:
                     turn.stop(force=True)
-                await asyncio.wait((begun,))
+                await asyncio.wait((running,))
                 raise failure
-            await begun
+            await running
             return await shown
     finally:
-        await cancel_and_wait(begun, shown)
+        await cancel_and_wait(running, shown)
 
 
 async def _show_turn(
-    conversation: ClientSession, turn: ClientTurn, *, after_seq: int, show: ShowEvent, answer: Approver
+    session: ClientSession, turn: ClientTurn, *, after_seq: int, show: ShowEvent, approver: Approver
 ) -> int:
     held: list[Event] | None = []
     events = turn.events(after_seq=after_seq)
-    async with aclosing(events), _Questions(conversation, answer) as questions:
+    async with aclosing(events), _OpenRequests(session, approver) as requests:
         async for event in events:
             after_seq = event.seq
             if held is not None:
@@ -82,20 +82,20 @@ async def _show_turn(
             held = None
             match event.payload:
                 case PermissionRequested() | QuestionAsked() as inquiry:
-                    questions.ask(inquiry)
+                    requests.ask(inquiry)
                 case PermissionResolved(request_id=request_id) | QuestionAnswered(request_id=request_id):
-                    questions.take_back(request_id)
+                    requests.withdraw(request_id)
                 case _:
                     pass
     return after_seq
 
 
-class _Questions:
-    """Asks questions side by side. One that is settled elsewhere, or left at the end, is taken back."""
+class _OpenRequests:
+    """Puts open requests to the person, side by side, and withdraws those that are answered elsewhere."""
 
-    def __init__(self, conversation: ClientSession, answer: Approver) -> None:
-        self._conversation = conversation
-        self._answer = answer
+    def __init__(self, session: ClientSession, approver: Approver) -> None:
+        self._session = session
+        self._approver = approver
         self._asked: dict[str, asyncio.Task[None]] = {}
         self._group = asyncio.TaskGroup()
 
@@ -114,24 +114,24 @@ class _Questions:
             raise failures.exceptions[0] from None
 
     def ask(self, request: Inquiry) -> None:
-        question = _answered(self._conversation, request, self._answer)
+        question = _answered(self._session, request, self._approver)
         self._asked[request.request_id] = self._group.create_task(question, name="a question")
 
-    def take_back(self, request_id: str) -> None:
+    def withdraw(self, request_id: str) -> None:
         if (question := self._asked.pop(request_id, None)) is not None:
             question.cancel()
 
 
-async def _answered(conversation: ClientSession, request: Inquiry, answer: Approver) -> None:
-    with suppress(InvalidInput):  # the turn was stopped, or another door was quicker
+async def _answered(session: ClientSession, request: Inquiry, approver: Approver) -> None:
+    with suppress(InvalidInput):  # the turn was stopped, or another client answered first
         if isinstance(request, PermissionRequested):
-            await conversation.answer(request.request_id, await answer.decide(request))
+            await session.decide(request.request_id, await approver.decide(request))
             return
-        reply = await answer.reply(request)
+        reply = await approver.reply(request)
         try:
-            await conversation.reply(request.request_id, reply)
+            await session.answer(request.request_id, reply)
         except InvalidInput:
-            await conversation.reply(request.request_id, NOBODY_THERE)
+            await session.answer(request.request_id, NOBODY_THERE)
             raise
 
 

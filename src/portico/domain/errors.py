@@ -139,6 +139,30 @@ class SessionNotFound(PersonMustAct):
 class SessionBusy(PersonMustAct):
     code = ErrorCode.SESSION_BUSY
 
+    @classmethod
+    def in_turn(cls, session_id: str, *, suggestion: str | None = None) -> "SessionBusy":
+        return cls(
+            f"Session {session_id} is in the middle of a turn.",
+            suggestion=suggestion or "Wait for it, or stop it first.",
+        )
+
+    @classmethod
+    def open_elsewhere(cls, session_id: str, *, suggestion: str | None = None) -> "SessionBusy":
+        return cls(
+            f"Session {session_id} is open in another Portico process.",
+            suggestion=suggestion or "Close it there first, or start a new session.",
+        )
+
+    @classmethod
+    def folder_in_use(
+        cls, holder: str | None, folder: object, *, suggestion: str | None = None
+    ) -> "SessionBusy":
+        """`holder` is the session that is working in the folder, if known."""
+        return cls(
+            f"{f'Session {holder}' if holder else 'Another session'} is working in {folder}.",
+            suggestion=suggestion or "Wait for it, or stop it first.",
+        )
+
 
 class PermissionDenied(PersonMustAct):
     code = ErrorCode.PERMISSION_DENIED

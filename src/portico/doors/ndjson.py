@@ -1,8 +1,8 @@
 """NDJSON stream of a session: one event per line as a JSON object, for programs.
 
-Every line is an event of the log under its own `seq`. Two go by another name here, because they
-close the stream: `turn_ended` is `result`, with the whole answer, and the change of state that
-follows it is `done`, with the exit code. Where the log itself fails, the stream is closed all the same.
+Every line is an event of the log with its `seq`. Two have another name here because they close the
+stream: `turn_ended` is `result`, with the whole answer, and the state change after it is `done`, with
+the exit code. The stream is closed in this way even if the log fails.
 """
 
 from collections.abc import Iterator
@@ -23,13 +23,13 @@ from portico.domain.events import (
 )
 from portico.domain.turns import TurnState
 from portico.doors.turn_outcome import TurnOutcome
-from portico.sessions.service import ends_turn
+from portico.sessions.log.watch import ends_turn
 
 PROTOCOL = 1
 
 
 class ResultPayload(TurnEnded, frozen=True, kw_only=True):
-    """The end of a turn with its whole answer."""
+    """End of a turn, with the whole answer."""
 
     text: str
 
@@ -51,7 +51,7 @@ class NdjsonLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NdjsonStream:
-    """Turns events into lines; remembers what it needs for the closing two."""
+    """Turns events into lines, and keeps what the last two need."""
 
     def __init__(self) -> None:
         self.outcome = TurnOutcome()
@@ -75,9 +75,9 @@ class NdjsonStream:
         return self._encoder.encode(line) + b"\n"
 
     def close_after_error(self, error: PorticoError, at: int) -> bytes:
-        """What closes a turn that was shown so far, and whose log has failed.
+        """The last lines of a turn whose log has failed.
 
-        These lines are of the door's own making: their numbers go on, and are not in the log.
+        They are not in the log; their `seq` continues from the last event.
         """
         if self._prompt is None or self._last is None or ends_turn(self._last):
             return b""

@@ -11,7 +11,7 @@ _SEPARATORS = "/_-. "
 
 
 class PathMatch(msgspec.Struct, frozen=True, order=True):
-    """Less is better. `places` are the characters of the path that fit the query."""
+    """A match; a lower score is better. `places` are the indices of the matched characters."""
 
     badness: int
     path: str
@@ -19,13 +19,13 @@ class PathMatch(msgspec.Struct, frozen=True, order=True):
 
 
 def with_folders(paths: Sequence[str]) -> list[str]:
-    """The files, and the folders that they are in: these end with a slash."""
+    """The files and their folders; folders end with a slash."""
     folders = {f"{parent}/" for path in paths for parent in PurePosixPath(path).parents if parent.name}
     return [*sorted(folders), *paths]
 
 
 def best_matches(paths: Iterable[str], query: str, limit: int) -> list[PathMatch]:
-    """The paths that have the query's letters in this order, best first."""
+    """The paths that contain the query's letters in order, best first."""
     letters = [letter for letter in query.casefold().replace("\\", "/") if letter != " "]
     if not letters:
         return nsmallest(limit, (PathMatch(path.rstrip("/").count("/"), path) for path in paths))
@@ -45,7 +45,7 @@ def _match(path: str, letters: list[str]) -> PathMatch | None:
 
 
 def _places(text: str, letters: list[str], start: int) -> list[int] | None:
-    """Where each letter is: the whole query at once if it is there, else each as early as may be."""
+    """Index of each letter: the whole query if the path contains it, else each letter as early as possible."""
     whole = text.find("".join(letters), start)
     if whole >= 0:
         return list(range(whole, whole + len(letters)))
@@ -82,7 +82,7 @@ def _at_start_of_word(text: str, letter: str, start: int) -> int:
 
 
 def _badness(path: str, places: list[int], name: int) -> int:
-    """Gaps cost, starts of words and of the file's name are good, long paths are a little worse."""
+    """Gaps and long paths cost; matches at the start of words and of the file's name are better."""
     gaps = sum(1 for one, two in pairwise(places) if two != one + 1)
     inside = sum(1 for at in places if at > 0 and path[at - 1] not in _SEPARATORS and not path[at].isupper())
     before_name = sum(1 for at in places if at < name)

@@ -19,7 +19,7 @@ class FrameObject(
     omit_defaults=True,
     rename={"sender": "from", "receiver": "to", "duration_ms": "durationMs"},
 ):
-    """A frame on one hop. `changed` is what its sender changed in what it had received."""
+    """A frame on one hop. `changed` lists what its sender changed."""
 
     line: int
     at: str
@@ -53,7 +53,7 @@ class ChainObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     frames: tuple[FrameObject, ...]
     faults: tuple[FaultObject, ...]
     gone: ClosedBy | None
-    """Who ended it; none if the trace ends before."""
+    """The node that ended it; None if the trace ends before."""
 
 
 class TraceObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class TraceObject(msgspec.Struct, frozen=True, kw_only=True):
 def trace_object(
     file: TraceFile, chains: tuple[TracedChain, ...], *, full: bool, lines: frozenset[int] | None
 ) -> str:
-    """The object for `--api`. `full` has the frames themselves in it, `lines` limits it to some of the file."""
+    """The object for `--api`. `full` includes the frames, `lines` selects a part of the file."""
     shown = TraceObject(
         chains=tuple(_chain(file, chain, full=full, lines=lines) for chain in chains),
         unreadable=file.unreadable,

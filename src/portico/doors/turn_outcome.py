@@ -16,7 +16,7 @@ from portico.domain.turns import TurnState
 
 
 class TurnOutcome:
-    """Feed it every event of a turn, in order. A prompt begins it anew."""
+    """Takes every event of a turn, in order. A prompt resets it."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -32,12 +32,12 @@ class TurnOutcome:
 
     @property
     def unanswered_requests(self) -> list[str]:
-        """What the agent wanted to do or to know, and nobody was there for."""
+        """Permission requests and questions that were left unanswered."""
         return self.unanswered + self.declined
 
     @property
     def host_lost(self) -> bool:
-        """Whether the Portico that ran the turn ended in the middle of it."""
+        """Whether the process that ran the turn ended during it."""
         interrupted = self.ended is not None and self.ended.state is TurnState.INTERRUPTED
         return interrupted and self.error is None
 
@@ -65,7 +65,7 @@ class TurnOutcome:
 
     @property
     def exit_code(self) -> ExitCode:
-        """0 for a turn that went through; a stop, or a question nobody could answer, is policy."""
+        """Exit code: 0 for a completed turn, the policy code for a stop or an unanswered request."""
         if self.error is not None:
             return exit_code_of(self.error.code, self.error.details)
         if self.host_lost:

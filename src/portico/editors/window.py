@@ -37,8 +37,8 @@ from portico.domain.windows import (
 )
 from portico.editors.window_events import reply_event, request_event
 from portico.editors.window_folders import WindowFolders
+from portico.processes.tasks import run_with_timeout
 from portico.sessions.ports import Clock
-from portico.sessions.tasks import run_with_timeout
 from portico.sessions.windows import RecordWindowEvent
 
 READ_SECONDS = 5.0

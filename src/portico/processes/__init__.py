@@ -1,1 +1,1 @@
-"""Owns programs and process groups: finding, starting and ending them."""
+"""Owns programs, process groups, tasks and time: starting, waiting for and ending them."""

@@ -27,9 +27,9 @@ from portico.sessions.windows import Windows
 
 
 class ApplyJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What is about to be written: by which session, where, to which files at most, and in which words.
+    """Files that are about to be written, by which session, and how to describe it.
 
-    One that is `saved` must be on the disk when it is done, and goes there.
+    A job that is `saved` goes to the disk even if a window has the files open.
     """
 
     session: str
@@ -40,42 +40,42 @@ class ApplyJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApplyResult(msgspec.Struct, frozen=True):
-    """What was decided, what there is to tell of it, and what the person has in files that are not saved."""
+    """Decision, payloads for the log, and unsaved texts of the person's files."""
 
     decided: DecidedProposal
-    told: list[AnyPayload]
+    payloads: list[AnyPayload]
     typed: Mapping[str, bytes]
 
 
 class CheckpointedApply:
-    """For all workspaces."""
+    """Writes changes to a workspace with a checkpoint before and after."""
 
     def __init__(self, checkpoints: Checkpoints, applier: Applier, windows: Windows) -> None:
         self._checkpoints = checkpoints
         self._applier = applier
         self._windows = windows
 
-    async def write(self, deed: ApplyJob, decide: Callable[[ChangeWriter], DecidedProposal]) -> ApplyResult:
-        told = [await self._checkpoint(deed.workspace, f"Before {deed.doing}", Moment.BEFORE_APPLY)]
-        view = await see(self._windows, deed.session, deed.workspace, deed.paths)
-        through = None if view.window is None else self._through(deed, view)
+    async def write(self, job: ApplyJob, decide: Callable[[ChangeWriter], DecidedProposal]) -> ApplyResult:
+        payloads = [await self._checkpoint(job.workspace, f"Before {job.doing}", Moment.BEFORE_APPLY)]
+        view = await see(self._windows, job.session, job.workspace, job.paths)
+        through = None if view.window is None else self._through(job, view)
         decided = await asyncio.to_thread(decide, through or self._applier)
-        if not decided.conflicted and not isinstance(told[0], Notice):
-            # What is written now is not the person's own work, if they go back later.
-            told.append(await self._checkpoint(deed.workspace, f"After {deed.doing}", Moment.AFTER_TURN))
-        return ApplyResult(decided, told, view.typed if through is None else through.view.typed)
+        if not decided.conflicted and not isinstance(payloads[0], Notice):
+            # A later restore must not take these changes for the person's own.
+            payloads.append(await self._checkpoint(job.workspace, f"After {job.doing}", Moment.AFTER_TURN))
+        return ApplyResult(decided, payloads, view.typed if through is None else through.view.typed)
 
-    def _through(self, deed: ApplyJob, view: WorkspaceView) -> WindowApplier:
+    def _through(self, job: ApplyJob, view: WorkspaceView) -> WindowApplier:
         loop = asyncio.get_running_loop()
         return WindowApplier(
-            *(self._applier, self._windows, loop, deed.session, view), doing=deed.doing, saved=deed.saved
+            *(self._applier, self._windows, loop, job.session, view), doing=job.doing, saved=job.saved
         )
 
     async def _checkpoint(self, workspace: Path, label: str, moment: Moment) -> AnyPayload:
         try:
             return checkpoint_payload(await self._checkpoints.create(workspace, label, moment, hurried=True))
         except PorticoError as error:
-            # An apply can be taken back without one.
+            # An apply can be undone without one.
             return Notice(
                 level="warning",
                 text=f"No checkpoint was taken. {error.message}",
@@ -85,12 +85,12 @@ class CheckpointedApply:
 
 _TAKEN_BACK_ALREADY = Notice(
     level="info",
-    text="Nothing had to be taken back: the files were as before already. What was applied is proposed again.",
+    text="Nothing to undo: the files already were as before. The changes are proposed again.",
 )
 
 
 class ProposalOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a decision came to, how the proposal stands then, and what the log should say."""
+    """Result of a decision: the proposal as it is now, and payloads for the log."""
 
     decided: DecidedProposal
     proposal: ProposalUpdated
@@ -98,7 +98,7 @@ class ProposalOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProposalDecisions:
-    """For all sessions. The caller holds the session, and its folder is settled."""
+    """Apply, undo and discard for all sessions. The caller holds the session and has recovered its workspace."""
 
     def __init__(self, parts: ReviewParts, proposals: Proposals, writing: CheckpointedApply) -> None:
         self._parts = parts
@@ -166,20 +166,23 @@ class ProposalDecisions:
         doing: str,
     ) -> ProposalOutcome:
         last = proposal.applies[-1].undo if proposal.applies else ChangeSet()
-        deed = ApplyJob(
+        job = ApplyJob(
             session=review_record.session,
             workspace=Path(review_record.workspace),
             paths=paths_of(proposal.changes) | paths_of(last),
             doing=doing,
         )
-        return await self._outcome(review_record, proposal.id, await self._writing.write(deed, decide))
+        return await self._outcome(review_record, proposal.id, await self._writing.write(job, decide))
 
     async def _outcome(
         self, review_record: ReviewRecord, proposal_id: str, written: ApplyResult
     ) -> ProposalOutcome:
-        """What a decision came to, once the agent's tree knows of it."""
+        """Bring a decision into the working copy, and describe the result."""
         session, workspace = review_record.session, Path(review_record.workspace)
-        told = [*written.told, *await self._parts.gathering.settle(workspace, session, written.typed)]
+        payloads = [
+            *written.payloads,
+            *await self._parts.sync.sync_decisions(workspace, session, written.typed),
+        ]
         proposal = await asyncio.to_thread(self._proposals.payload, proposal_id)
-        told += await self._parts.recovery.notices(workspace)
-        return ProposalOutcome(decided=written.decided, proposal=proposal, payloads=(*told, proposal))
+        payloads += await self._parts.recovery.notices(workspace)
+        return ProposalOutcome(decided=written.decided, proposal=proposal, payloads=(*payloads, proposal))

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.events import AnyPayload, CheckpointCreated, Notice
+from portico.processes.tasks import cancel_and_wait
 from portico.review.branches.session_branches import Branches
 from portico.review.checkpoints.checkpoint import Checkpoint, Moment
 from portico.review.checkpoints.lifecycle import Checkpoints
@@ -20,7 +21,6 @@ from portico.review.recovery import ReviewRecovery
 from portico.review.session_records import ReviewRecord, ReviewRecords
 from portico.review.sync import ProposalSync
 from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy
-from portico.sessions.tasks import cancel_and_wait
 
 _SLUG_WORDS = 6
 _SLUG_LETTERS = 40
@@ -29,36 +29,36 @@ _NAMED = 5
 
 
 class ReviewParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What reviews are made of."""
+    """Parts that the review of every session is built from."""
 
     review_records: ReviewRecords
     working_copies: WorkingCopies
-    gathering: ProposalSync
+    sync: ProposalSync
     checkpoints: Checkpoints
     branches: Branches
     recovery: ReviewRecovery
 
 
 class SessionReview:
-    """Implements `sessions.ports.Review`."""
+    """Review turns of one session. Implements `sessions.ports.Review`."""
 
     def __init__(
         self,
         review_record: ReviewRecord,
         parts: ReviewParts,
         working_copy: WorkingCopy | None,
-        untold: Sequence[AnyPayload] = (),
+        pending: Sequence[AnyPayload] = (),
     ) -> None:
         self._session = review_record.session
         self.mode = review_record.mode
         self._workspace = Path(review_record.workspace)
         self._parts = parts
         self._working_copy = working_copy
-        self._told_left_out = False
+        self._reported_left_out = False
         self._kept = True
         self._label = "a turn"
-        self._untold = list(untold)
-        self._going_on: asyncio.Task[None] | None = None
+        self._pending = list(pending)
+        self._continuation: asyncio.Task[None] | None = None
 
     @property
     def folder(self) -> Path:
@@ -66,49 +66,49 @@ class SessionReview:
 
     async def begin_turn(self, label: str) -> list[AnyPayload]:
         self._label = label or "a turn"
-        await self._stop_going_on()
-        await self._parts.recovery.settle(self._workspace)
+        await self._stop_continuation()
+        await self._parts.recovery.recover(self._workspace)
         async with self._parts.review_records.held(self._session):
             if self._working_copy is not None:
-                told = await self._begin_apart(self._working_copy)
+                payloads = await self._begin_in_copy(self._working_copy)
             else:
-                told = await self._begin_branch(label) if self.mode == "branch" else []
+                payloads = await self._begin_branch(label) if self.mode == "branch" else []
                 self._kept = False
-                told.append(await self._keep())
+                payloads.append(await self._keep())
                 self._kept = True
-        late, self._untold = self._untold, []
+        late, self._pending = self._pending, []
         late += await self._parts.recovery.notices(self._workspace)
-        return [*late, *told]
+        return [*late, *payloads]
 
     async def end_turn(self) -> list[AnyPayload]:
-        await self._stop_going_on()
-        await self._parts.recovery.settle(self._workspace)
+        await self._stop_continuation()
+        await self._parts.recovery.recover(self._workspace)
         async with self._parts.review_records.held(self._session):
             if self._working_copy is not None:
-                return await self._parts.gathering.gather(self._working_copy)
+                return await self._parts.sync.collect(self._working_copy)
             if not self._kept:
-                return []  # It was said before the turn, and nobody should wait for the same again.
+                return []  # It failed before the turn, and would again.
             return await self._keep_changed()
 
     async def adopt(self, path: str, data: bytes) -> bool:
-        """Let the agent have what the person has in an editor and has not saved, if it left the file alone."""
+        """Copy unsaved text of the person's editor into the working copy, unless the agent changed the file."""
         return self._working_copy is not None and await self._parts.working_copies.adopt(
             self._working_copy, path, data
         )
 
-    async def _begin_apart(self, working_copy: WorkingCopy) -> list[AnyPayload]:
-        """See to it that the tree is there, holds what the person has, and owes the person nothing."""
-        working_copy = await self._parts.gathering.open(self._workspace, self._session, working_copy.mode)
+    async def _begin_in_copy(self, working_copy: WorkingCopy) -> list[AnyPayload]:
+        """Make sure that the working copy exists, is up to date, and has no changes that are not proposed."""
+        working_copy = await self._parts.sync.open(self._workspace, self._session, working_copy.mode)
         self._working_copy = working_copy
-        view = await self._parts.gathering.see(self._session, self._workspace)
+        view = await self._parts.sync.see(self._session, self._workspace)
         # A turn that was killed could not propose what it had changed.
-        payloads = await self._parts.gathering.gather(working_copy, view)
+        payloads = await self._parts.sync.collect(working_copy, view)
         await self._parts.working_copies.refresh(working_copy, view.typed)
         if view.unread:
             payloads.append(_unread(view))
-        if working_copy.left_out and not self._told_left_out:
+        if working_copy.left_out and not self._reported_left_out:
             payloads.append(_left_out(working_copy))
-        self._told_left_out = True
+        self._reported_left_out = True
         return payloads
 
     async def _begin_branch(self, label: str) -> list[AnyPayload]:
@@ -143,19 +143,19 @@ class SessionReview:
         try:
             return checkpoint_payload(await checkpoints.create(self._workspace, label, hurried=self._hurried))
         except SnapshotIncomplete:
-            # While the agent works nobody waits for it, and the next turn can have its checkpoint.
-            self._going_on = asyncio.create_task(
-                checkpoints.go_on(self._workspace), name=f"keeping the rest of {self._workspace}"
+            # It continues while the agent works, so that the next turn can have a checkpoint.
+            self._continuation = asyncio.create_task(
+                checkpoints.continue_snapshot(self._workspace), name=f"keeping the rest of {self._workspace}"
             )
             raise
 
-    async def _stop_going_on(self) -> None:
-        if self._going_on is not None:
-            await cancel_and_wait(self._going_on)
-            self._going_on = None
+    async def _stop_continuation(self) -> None:
+        if self._continuation is not None:
+            await cancel_and_wait(self._continuation)
+            self._continuation = None
 
     async def _keep_changed(self) -> list[AnyPayload]:
-        """After a turn: nobody can go back to what nothing has changed."""
+        """Take a checkpoint after a turn, unless nothing changed."""
         label = short_label(f"After: {self._label}")
         checkpoint = await self._parts.checkpoints.create_if_changed(
             self._workspace, label, Moment.AFTER_TURN, hurried=self._hurried
@@ -164,7 +164,7 @@ class SessionReview:
 
     @property
     def _hurried(self) -> bool:
-        """In direct mode a turn may go on without a checkpoint, so it is not held up for long."""
+        """In direct mode a turn may run without a checkpoint, so it does not wait long for one."""
         return self.mode == "direct"
 
 
@@ -178,7 +178,7 @@ def checkpoint_payload(checkpoint: Checkpoint) -> CheckpointCreated:
 
 
 def short_label(text: str) -> str:
-    """The first words of a prompt, in one line."""
+    """First words of a prompt, in one line."""
     line = " ".join(text.split())
     if len(line) <= _LABEL_LETTERS:
         return line
@@ -186,7 +186,7 @@ def short_label(text: str) -> str:
 
 
 def branch_slug(label: str) -> str:
-    """The first words of a prompt as part of a branch's name; empty if it has none that fit."""
+    """First words of a prompt as part of a branch name; empty if none fit."""
     words = re.findall(r"[a-z0-9]+", label.casefold())[:_SLUG_WORDS]
     slug = ""
     for word in words:
@@ -203,7 +203,7 @@ def _unread(view: WorkspaceView) -> Notice:
     return Notice(
         level="warning",
         text=f"The agent has {', '.join(paths[:_NAMED])}{f' and {more} more' if more > 0 else ''} "
-        "without your unsaved changes, which your editor did not tell.",
+        "without your unsaved changes, which your editor did not report.",
         details="\n".join(sorted(set(view.unread.values()))),
     )
 
@@ -214,7 +214,7 @@ def _left_out(working_copy: WorkingCopy) -> Notice:
     more = len(lines) - _NAMED
     return Notice(
         level="info",
-        text=f"The agent works in a copy that is not all as you have it: {names}"
+        text=f"The agent's working copy differs from your files in: {names}"
         f"{f' and {more} more' if more > 0 else ''}.",
         details="\n".join(lines),
     )

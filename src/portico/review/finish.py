@@ -25,14 +25,14 @@ _HOME = (FinishMethod.MERGE, FinishMethod.SQUASH)
 
 
 class FinishOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the work of a branch or worktree is now."""
+    """Location of the work of a finished branch or worktree."""
 
     ended: FinishedWork
     payloads: tuple[AnyPayload, ...] = ()
 
 
 class BranchFinish:
-    """For all sessions. `scratch` is in the state folder."""
+    """Finishes branches and worktrees of all sessions. `scratch` is in the state folder."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class BranchFinish:
                 "The session has no worktree, so there is nothing to finish.",
                 suggestion="Send it a prompt, which makes one, or delete the session.",
             )
-        payloads = await self._parts.gathering.gather(working_copy)
+        payloads = await self._parts.sync.collect(working_copy)
         repository = await need_repository(working_copy.workspace, self._environ)
         finishing = WorktreeMerge(repository, working_copy.workspace, self._scratch)
         said = message or f"Work of the session {working_copy.session}\n\nBy a session of Portico.\n"
@@ -127,7 +127,7 @@ class BranchFinish:
         return next((one for one in reversed(listed) if one.origin == "turn" and one.status == "open"), None)
 
     async def _apply(self, working_copy: WorkingCopy, proposal: Proposal) -> list[AnyPayload]:
-        deed = ApplyJob(
+        job = ApplyJob(
             session=working_copy.session,
             workspace=working_copy.workspace,
             paths=paths_of(proposal.changes),
@@ -135,7 +135,7 @@ class BranchFinish:
             saved=True,
         )
         written = await self._writing.write(
-            deed,
+            job,
             lambda writer: self._proposals.apply(
                 proposal.id, proposal.revision, _allowed(proposal), writer=writer
             ),
@@ -145,7 +145,7 @@ class BranchFinish:
                 f"You have changed the same lines of {', '.join(conflicted)}; nothing was changed.",
                 suggestion="Apply the session's proposal and choose a side for these files, then finish again.",
             )
-        return [*written.told, await asyncio.to_thread(self._proposals.payload, proposal.id)]
+        return [*written.payloads, await asyncio.to_thread(self._proposals.payload, proposal.id)]
 
 
 def _allowed(proposal: Proposal) -> tuple[SelectedFile, ...]:
@@ -156,7 +156,7 @@ def _allowed(proposal: Proposal) -> tuple[SelectedFile, ...]:
 
 def _uncommitted(session: str) -> InvalidInput:
     return InvalidInput(
-        "An earlier end was cut short: the session's changes are in your files, uncommitted.",
+        "An earlier finish was interrupted: the session's changes are in your files, uncommitted.",
         suggestion="Finish with merge or squash, which commits them; or take them out of your files first: "
         f"portico review undo --session {session}",
     )

@@ -22,6 +22,7 @@ from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
 from portico.domain.secret_files import is_private
 from portico.files.private import make_private_folder, replace_private
 from portico.files.regular import read_regular
+from portico.processes.tasks import cancel_and_wait
 from portico.review.checkpoints.comparison import ChangeKind
 from portico.review.checkpoints.lifecycle import Checkpoints
 from portico.review.checkpoints.snapshot_repository import SnapshotIncomplete
@@ -32,7 +33,6 @@ from portico.review.files.worker_thread import run_to_end
 from portico.review.git.file_lister import inside
 from portico.review.git.repository import find_repository
 from portico.review.session_records import file_name
-from portico.sessions.tasks import cancel_and_wait
 
 _LISTING_SECONDS = 5.0
 _GIVING_UP_SECONDS = 600.0
@@ -43,7 +43,9 @@ _PATH_BYTES = 16 * 1024
 
 
 class _Noted(msgspec.Struct, frozen=True):
-    """The files before a turn, or git's alone. Without a `checkpoint` there is no way back; `problem` says why."""
+    """State of the files before a turn, or of git's alone. Without a `checkpoint` they cannot be restored;
+    `problem` says why.
+    """
 
     checkpoint: str | None
     problem: str | None
@@ -52,7 +54,7 @@ class _Noted(msgspec.Struct, frozen=True):
 
 
 class OutsideChanges:
-    """For all sessions. `ours` is the state folder, in which changes are Portico's own."""
+    """Changes outside the review, for all sessions. Changes in `ours`, the state folder, are Portico's own."""
 
     def __init__(
         self,
@@ -73,7 +75,7 @@ class OutsideChanges:
     async def note(
         self, session: str, workspace: Path, label: str, *, git_only: bool = False
     ) -> list[AnyPayload]:
-        """Note how the files are before a turn, or git's alone; what changed in one that was killed is told."""
+        """Note the state of the files before a turn, or of git's alone; report changes of a killed turn."""
         late = await self.find(session, workspace)
         # Before the checkpoint is taken, so that no change between the two goes unseen.
         stats = await self._list(workspace, git_only=git_only)
@@ -94,7 +96,9 @@ class OutsideChanges:
         return late
 
     async def find(self, session: str, workspace: Path, *, beside: bool = False) -> list[AnyPayload]:
-        """What changed since the files were noted, once; `beside` another session that writes them."""
+        """Changes since the files were noted, reported once. `beside` is true if another session writes them
+        too.
+        """
         noted = await asyncio.to_thread(self._read, self._path(session))
         if noted is None:
             return []
@@ -143,7 +147,7 @@ class OutsideChanges:
         return await run_to_end(work)
 
     async def _git_folders(self, folder: Path) -> list[Path]:
-        """Where the repository of a folder keeps its settings: of a linked worktree, in two places."""
+        """Git folders of a folder's repository; a linked worktree has two."""
         try:
             repository = await find_repository(folder, self._environ)
         except PorticoError:
@@ -158,8 +162,8 @@ class OutsideChanges:
         return [own, own / common]
 
     def _keep_rest(self, workspace: Path) -> None:
-        """Take what is not kept yet while the agent works, so that the next turn has a way back."""
-        going_on = self._checkpoints.go_on(workspace)
+        """Finish the checkpoint while the agent works, so that the next turn has one."""
+        going_on = self._checkpoints.continue_snapshot(workspace)
         self._rest[workspace] = asyncio.create_task(going_on, name=f"keeping the rest of {workspace}")
 
     async def _stop_keeping(self, workspace: Path) -> None:
@@ -210,7 +214,7 @@ def _is_recent(place: Path) -> bool:
 
 
 def _kind(before: FileStats, now: FileStats, path: str) -> ChangeKind:
-    """What happened to a file of which only stat facts are known."""
+    """Kind of change of a file of which only stat facts are known."""
     old, new = before.files.get(os.fsencode(path)), now.files.get(os.fsencode(path))
     if old is None or new is None:
         return "new" if old is None else "removed"
@@ -260,7 +264,7 @@ def _names_commit(path: str) -> bool:
 
 
 def _weight(path: str, unheld: Collection[str]) -> int:
-    """What to show first: files that git runs, then the person's work and secrets, then what git ignores."""
+    """Sort key: files that git runs first, then the person's work and secrets, then ignored files."""
     if is_git_path(os.fsencode(path)):
         return _GIT
     return _IGNORED if path in unheld and not is_private(path.split("/")) else _WORK

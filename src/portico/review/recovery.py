@@ -1,7 +1,7 @@
 """Recovery of a workspace after a crash: interrupted applies and restores are rolled back.
 
-It is called before anybody looks at a folder or works in it: at the start of a host, before a turn, a copy, a
-checkpoint and a listing. While the other process is alive its lock is held, and it is waited for.
+It runs before a folder is read or changed: at the start of a host, before a turn, a copy, a checkpoint and a
+listing. While the other process is alive it holds its lock, and recovery waits for it.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from portico.review.files.worker_thread import run_to_end
 
 
 class ReviewRecovery:
-    """For all workspaces, whose reviews are kept in `folder`."""
+    """Recovers all workspaces whose reviews are kept in `folder`."""
 
     def __init__(
         self, folder: Path, applier: Applier, checkpoints: Checkpoints, rollbacks: Rollbacks
@@ -38,10 +38,10 @@ class ReviewRecovery:
         self._checkpoints = checkpoints
         self._rollbacks = rollbacks
 
-    async def settle_all(self) -> list[Notice]:
-        """Roll back whatever was cut short in any folder, but for what cannot be settled just now; what that was.
+    async def recover_all(self) -> list[Notice]:
+        """Roll back interrupted work in all folders, except where that is impossible now; notices about it.
 
-        Earlier versions of rollbacks that are long past are removed.
+        Old versions that earlier rollbacks kept are removed.
         """
         await asyncio.to_thread(self._rollbacks.prune)
         rollbacks: list[Rollback] = []
@@ -53,8 +53,8 @@ class ReviewRecovery:
                 rollbacks += filter(None, [await self._checkpoints.recover(folder, waits=False)])
         return [rollback.notice for rollback in rollbacks]
 
-    async def settle(self, workspace: Path) -> None:
-        """Let nobody find a folder half changed. StoreFailed or SessionBusy if it is, and cannot be helped now."""
+    async def recover(self, workspace: Path) -> None:
+        """Make sure that a folder is not half changed. StoreFailed or SessionBusy if that is impossible now."""
         if not await asyncio.to_thread(has_leftovers, self._folder):
             return
         real = Path(await asyncio.to_thread(os.path.realpath, workspace))
@@ -70,12 +70,12 @@ class ReviewRecovery:
                     unfinished.append(folder)
         if any(related(folder, real) for folder in unfinished):
             raise StoreFailed(
-                f"An apply or a restore in {workspace} was cut short, and its files cannot be put back yet.",
+                f"An apply or a restore in {workspace} was interrupted, and cannot be rolled back yet.",
                 suggestion="Make sure that the disk has room and that you may write in the folder; then try again.",
             )
 
     async def notices(self, workspace: Path) -> list[Notice]:
-        """What the person has not been told yet about rollbacks in a workspace; it counts as told from now on."""
+        """Notices about rollbacks in a workspace that were not shown yet; they count as shown from now on."""
         return [rollback.notice for rollback in await asyncio.to_thread(self._rollbacks.take, workspace)]
 
     async def _recover_applies(self, *, waits: bool) -> RecoveredApplies:

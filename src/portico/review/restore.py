@@ -33,17 +33,15 @@ class ComparedFiles(msgspec.Struct, frozen=True):
 
 
 class CheckpointRestore:
-    """For all sessions."""
+    """Restores checkpoints for all sessions."""
 
-    def __init__(
-        self, checkpoints: Checkpoints, gathering: ProposalSync, review_records: ReviewRecords
-    ) -> None:
+    def __init__(self, checkpoints: Checkpoints, sync: ProposalSync, review_records: ReviewRecords) -> None:
         self._checkpoints = checkpoints
-        self._sync = gathering
+        self._sync = sync
         self._review_records = review_records
 
     async def compare(self, workspace: Path, checkpoint_id: str, until: str | None) -> ComparedFiles:
-        """What changed from a checkpoint to another one, or to the files as they are now."""
+        """Changes from a checkpoint to another one, or to the current files."""
         listed = await self._checkpoints.diff(workspace, checkpoint_id, until)
         shown = listed[:LISTED_FILES]
         changes = await changes_since(self._checkpoints, workspace, checkpoint_id, until, shown)
@@ -70,7 +68,7 @@ class CheckpointRestore:
             self._review_records.keep(msgspec.structs.replace(review_record, restoring=going))
 
         restored = await self._checkpoints.restore(workspace, checkpoint_id, keeping)
-        return await self._told(review_record, restored)
+        return await self._outcome(review_record, restored)
 
     async def finish(self, review_record: ReviewRecord) -> RestoreOutcome | None:
         """Tell of a restore that was killed before it could. None if it had not happened, or is long forgotten."""
@@ -81,22 +79,22 @@ class CheckpointRestore:
             Path(review_record.workspace), going.checkpoint, going.kept
         )
         if restored is not None:
-            return await self._told(review_record, restored)
+            return await self._outcome(review_record, restored)
         self._review_records.keep(msgspec.structs.replace(review_record, restoring=None))
         return None
 
-    async def _told(self, review_record: ReviewRecord, restored: RestoredCheckpoint) -> RestoreOutcome:
+    async def _outcome(self, review_record: ReviewRecord, restored: RestoredCheckpoint) -> RestoreOutcome:
         workspace = Path(review_record.workspace)
         changes = await changes_put_aside(self._checkpoints, workspace, restored)
         proposal, payloads = await self._sync.put(
             review_record.session, workspace, changes, "restored", source=restored.kept.id
         )
-        # The files are no longer what an end that was cut short had made of them.
+        # An interrupted finish no longer applies to these files.
         self._review_records.keep(msgspec.structs.replace(review_record, restoring=None, homecoming=None))
-        told = CheckpointRestored(
+        event = CheckpointRestored(
             checkpoint_id=restored.checkpoint.id,
             kept_checkpoint_id=restored.kept.id,
             files=len(restored.changes) + len(restored.undone),
             proposal_id=None if proposal is None else proposal.proposal_id,
         )
-        return RestoreOutcome(restored=told, proposal=proposal, payloads=(told, *payloads))
+        return RestoreOutcome(restored=event, proposal=proposal, payloads=(event, *payloads))

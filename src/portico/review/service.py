@@ -1,8 +1,8 @@
 """Review service: the one object that sessions, doors and the ACP proxy ask about proposals, checkpoints,
 branches and worktrees.
 
-Glue alone: each part is a module beside this one. Every answer comes with the payloads that the log should get;
-nothing here writes a log. A step that a killed process left undone is finished by whoever comes next.
+It only combines the modules beside it. Every result includes the payloads for the log; nothing here writes a
+log. A step that a killed process left undone is finished by the next call.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -19,8 +20,8 @@ from portico.domain.reviews import ProposedFile, ReviewMode
 from portico.review.apply import CheckpointedApply, ProposalDecisions, ProposalOutcome
 from portico.review.branches.session_branches import Branches, FinishMethod
 from portico.review.checkpoints.checkpoint import Checkpoint
+from portico.review.checkpoints.held_files import SnapshotBounds
 from portico.review.checkpoints.lifecycle import Checkpoints
-from portico.review.checkpoints.snapshot_repository import SnapshotBounds
 from portico.review.driver import ReviewParts, SessionReview
 from portico.review.files.atomic_apply import Applier
 from portico.review.files.leftovers import APPLIES, CHECKPOINTS
@@ -45,10 +46,11 @@ from portico.sessions.ports import Clock
 from portico.sessions.windows import NoWindows, Windows
 
 Protect = Callable[[Path], Protection]
+_Outcome = TypeVar("_Outcome", ProposalOutcome, RestoreOutcome, FinishOutcome)
 
 
 class ReviewService:
-    """Implements `sessions.ports.Reviews`, and does for doors whatever a person decides."""
+    """Implements `sessions.ports.ReviewProvider`, and carries out decisions for doors."""
 
     def __init__(
         self,
@@ -63,11 +65,11 @@ class ReviewService:
         self._environ = environ
         self._parts = parts
         self._proposals = proposals
-        self._restore = CheckpointRestore(parts.checkpoints, parts.gathering, parts.review_records)
+        self._restore = CheckpointRestore(parts.checkpoints, parts.sync, parts.review_records)
         self._decisions = ProposalDecisions(parts, proposals, writing)
         self._outside = outside
         self._finish = BranchFinish(folder / "finishing", environ, parts, proposals, writing, protect)
-        self._untold: dict[str, list[AnyPayload]] = {}
+        self._pending: dict[str, list[AnyPayload]] = {}
 
     @classmethod
     def at(
@@ -99,7 +101,7 @@ class ReviewService:
         parts = ReviewParts(
             review_records=ReviewRecords(folder / "sessions"),
             working_copies=working_copies,
-            gathering=ProposalSync(working_copies, proposals, windows),
+            sync=ProposalSync(working_copies, proposals, windows),
             checkpoints=checkpoints,
             branches=Branches(folder / "branches", environ, checkpoints),
             recovery=ReviewRecovery(folder, applier, checkpoints, rollbacks),
@@ -110,35 +112,37 @@ class ReviewService:
 
     # For the host of a session.
 
-    async def settle_all(self) -> list[Notice]:
-        """Roll back what killed processes left half done in any folder, but for what cannot be settled just now."""
-        return await self._parts.recovery.settle_all()
+    async def recover_all(self) -> list[Notice]:
+        """Roll back interrupted work of killed processes in all folders, except where that is impossible now."""
+        return await self._parts.recovery.recover_all()
 
-    async def settle(self, workspace: Path) -> tuple[AnyPayload, ...]:
-        """Let nobody find a folder half changed by a killed process; what the log should say of it."""
-        await self._parts.recovery.settle(workspace)
+    async def recover(self, workspace: Path) -> tuple[AnyPayload, ...]:
+        """Make sure that a folder is not half changed by a killed process; payloads for the log."""
+        await self._parts.recovery.recover(workspace)
         return tuple(await self._parts.recovery.notices(workspace))
 
     async def check(self, workspace: Path, mode: ReviewMode, session: str | None = None) -> None:
-        """InvalidInput, with another way, if a session cannot work in a folder so, or this one not from now on."""
+        """InvalidInput if a session cannot work in a folder in this mode, or this session cannot switch to
+        it.
+        """
         if mode in ("branch", "worktree"):
             await (await need_repository(workspace, self._environ)).settled_head()
         if mode in ("proposal", "worktree"):
             self._parts.working_copies.check(workspace)
             if session is not None:
                 async with self._parts.review_records.held(session):
-                    await self._parts.gathering.check(workspace, session, mode)
+                    await self._parts.sync.check(workspace, session, mode)
 
     async def open(
         self, session: str, workspace: Path, mode: ReviewMode, branch: str | None = None
     ) -> SessionReview:
-        """A session's review, the one it has had before included. `branch` is for a person who names it."""
-        await self._parts.recovery.settle(workspace)
+        """Open the review of a session, new or existing. `branch` is a name chosen by the person."""
+        await self._parts.recovery.recover(workspace)
         async with self._parts.review_records.held(session):
-            known = await self._settled(session)
+            known = await self._recovered(session)
             working_copy = None
             if mode in ("proposal", "worktree"):
-                working_copy = await self._parts.gathering.open(workspace, session, mode)
+                working_copy = await self._parts.sync.open(workspace, session, mode)
             review_record = ReviewRecord(
                 session=session,
                 workspace=str(workspace),
@@ -149,21 +153,23 @@ class ReviewService:
             )
             if review_record != known:
                 self._parts.review_records.keep(review_record)
-            return SessionReview(review_record, self._parts, working_copy, self._told(session))
+            return SessionReview(review_record, self._parts, working_copy, self._pending.pop(session, ()))
 
     async def note_files(
         self, session: str, workspace: Path, label: str, *, git_only: bool = False
     ) -> list[AnyPayload]:
-        """Note how the person's files are before a turn that must not touch them, or the repository's alone."""
-        await self._parts.recovery.settle(workspace)
+        """Note the state of the person's files, or of their repository alone, before a turn that must not
+        change them.
+        """
+        await self._parts.recovery.recover(workspace)
         async with self._parts.review_records.held(session):
             return await self._outside.note(session, workspace, label, git_only=git_only)
 
     async def changed_outside(
         self, session: str, workspace: Path, *, beside: bool = False
     ) -> list[AnyPayload]:
-        """What changed in the person's files since they were noted; nothing if they were not."""
-        await self._parts.recovery.settle(workspace)
+        """Changes in the person's files since they were noted."""
+        await self._parts.recovery.recover(workspace)
         async with self._parts.review_records.held(session):
             found = await self._outside.find(session, workspace, beside=beside)
             if found and self._parts.review_records.find(session) is None:
@@ -171,23 +177,23 @@ class ReviewService:
             return found
 
     async def salvage(self, session: str, workspace: Path) -> tuple[AnyPayload, ...]:
-        """What a turn that died had changed: in the person's files, and in the session's own tree, to be proposed."""
+        """Changes of an interrupted turn: in the person's files, and in the working copy, to be proposed."""
         outside = await self.changed_outside(session, workspace)
         async with self._parts.review_records.held(session):
             working_copy = await self._parts.working_copies.find(workspace, session)
             if working_copy is None or not await asyncio.to_thread(working_copy.top.is_dir):
                 return tuple(outside)
-            return (*outside, *await self._parts.gathering.gather(working_copy))
+            return (*outside, *await self._parts.sync.collect(working_copy))
 
     async def check_deletable(self, session: str) -> None:
-        """InvalidInput, with what to do, while a deletion would lose or leave behind what nobody has decided on."""
+        """InvalidInput if a deletion would lose work that is not decided on."""
         if self._parts.review_records.find(session) is None:
             return
         if (reason := reason_against_deletion(session, await self.status(session))) is not None:
             raise reason
 
     async def forget(self, session: str, workspace: Path) -> None:
-        """The session is deleted: what was kept for it goes too. Branches and checkpoints stay."""
+        """Delete the review state of a session. Branches and checkpoints stay."""
         async with self._parts.review_records.held(session):
             working_copy = await self._parts.working_copies.find(workspace, session)
             if working_copy is not None:
@@ -195,17 +201,17 @@ class ReviewService:
             await asyncio.to_thread(self._proposals.forget, session)
             await asyncio.to_thread(self._outside.forget, session)
             self._parts.review_records.forget(session)
-        self._untold.pop(session, None)
+        self._pending.pop(session, None)
 
     # For doors: proposals.
 
     async def proposals(self, session: str) -> tuple[Proposal, ...]:
-        """All of a session, oldest first, those included that are decided."""
+        """All proposals of a session, oldest first, decided ones included."""
         async with self._ready(session):
             return await asyncio.to_thread(self._proposals.list, session)
 
     async def payload(self, session: str, proposal_id: str) -> ProposalUpdated:
-        """How a proposal stands, for those who look."""
+        """Event payload of a proposal."""
         async with self._ready(session):
             await self._decisions.owned(session, proposal_id)
             return await asyncio.to_thread(self._proposals.payload, proposal_id)
@@ -213,30 +219,30 @@ class ReviewService:
     async def file(self, session: str, proposal_id: str, path: str) -> tuple[ProposedFile, ConflictSides]:
         """One file of a proposal in full, with its three sides."""
         proposal = await self._decisions.owned(session, proposal_id)
-        await self._parts.recovery.settle(Path(proposal.workspace))
-        view = await self._parts.gathering.see(session, Path(proposal.workspace), (path,))
+        await self._parts.recovery.recover(Path(proposal.workspace))
+        view = await self._parts.sync.see(session, Path(proposal.workspace), (path,))
         return await asyncio.to_thread(self._proposals.file, proposal_id, path, view.disk)
 
     async def changes(
         self, session: str, proposal_id: str, revision: int, selection: Selection = ()
     ) -> ChangeSet:
-        """The chosen part of a proposal, with its contents."""
+        """The selected part of a proposal, with contents."""
         await self._decisions.owned(session, proposal_id)
         return await asyncio.to_thread(self._proposals.chosen, proposal_id, revision, selection)
 
     async def propose(
         self, session: str, workspace: Path, changes: ChangeSet
     ) -> tuple[ProposalUpdated | None, tuple[AnyPayload, ...]]:
-        """Keep what a tool proposes for the person. No file is touched."""
+        """Store changes that a tool proposes. No file is touched."""
         async with self._parts.review_records.held(session):
             if self._parts.review_records.find(session) is None:
                 self._parts.review_records.keep(_plain(session, workspace))
             paths = [one.path for one in changes.changes]
             ignored = await ignored_files(workspace, paths, self._environ)
-            told, payloads = await self._parts.gathering.put(
+            proposal, payloads = await self._parts.sync.put(
                 session, workspace, changes, "tool", ignored=ignored
             )
-            return told, tuple(payloads)
+            return proposal, tuple(payloads)
 
     async def apply(
         self,
@@ -246,10 +252,10 @@ class ReviewService:
         selection: Selection = (),
         resolve: Mapping[str, Side] | None = None,
     ) -> ProposalOutcome:
-        """Write the chosen part to the person's files, with a checkpoint from before, all of it or nothing."""
+        """Write the selected part to the person's files, all or nothing, with a checkpoint before."""
         async with self._ready(session) as review_record:
             outcome = await self._decisions.apply(review_record, proposal_id, revision, selection, resolve)
-            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
+            return self._with_pending(session, outcome)
 
     async def undo(
         self,
@@ -258,42 +264,42 @@ class ReviewService:
         revision: int | None = None,
         resolve: Mapping[str, Side] | None = None,
     ) -> ProposalOutcome:
-        """Take the last apply back, with a checkpoint from before, all of it or nothing."""
+        """Undo the last apply, all or nothing, with a checkpoint before."""
         async with self._ready(session) as review_record:
             outcome = await self._decisions.undo(review_record, proposal_id, revision, resolve)
-            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
+            return self._with_pending(session, outcome)
 
     async def discard(
         self, session: str, proposal_id: str, revision: int, selection: Selection = ()
     ) -> ProposalOutcome:
-        """Give the chosen part up. It goes from the agent's own tree as well."""
+        """Discard the selected part, also in the working copy."""
         async with self._ready(session) as review_record:
             outcome = await self._decisions.discard(review_record, proposal_id, revision, selection)
-            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
+            return self._with_pending(session, outcome)
 
     async def revision_prompt(
         self, session: str, proposal_id: str, revision: int, selection: Selection = (), comment: str = ""
     ) -> str:
-        """What to send to the agent, so that it changes what the person did not take."""
+        """Prompt that asks the agent to change the part that the person did not accept."""
         return revision_prompt(await self.changes(session, proposal_id, revision, selection), comment)
 
     # For doors: checkpoints, and how a session stands and ends.
 
     async def checkpoints(self, session: str) -> tuple[Checkpoint, ...]:
-        """Those of the session's workspace, newest first."""
+        """Checkpoints of the session's workspace, newest first."""
         async with self._ready(session) as review_record:
             return await self._parts.checkpoints.list(Path(review_record.workspace))
 
     async def compare(self, session: str, checkpoint_id: str, until: str | None = None) -> ComparedFiles:
-        """What changed from a checkpoint to another one, or to the files as they are now."""
+        """Changes from a checkpoint to another one, or to the current files."""
         async with self._ready(session) as review_record:
             return await self._restore.compare(Path(review_record.workspace), checkpoint_id, until)
 
     async def restore(self, session: str, checkpoint_id: str) -> RestoreOutcome:
-        """Make the workspace what it was. What the person changed since comes back as a proposal."""
+        """Restore the workspace. The person's changes since are proposed again."""
         async with self._ready(session) as review_record:
             outcome = await self._restore.restore(review_record, checkpoint_id)
-            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
+            return self._with_pending(session, outcome)
 
     async def status(self, session: str) -> SessionReviewStatus:
         async with self._ready(session) as review_record:
@@ -304,7 +310,7 @@ class ReviewService:
             )
 
     async def finish(self, session: str, ending: FinishMethod, message: str | None = None) -> FinishOutcome:
-        """Bring the work of a branch or a worktree home, keep it beside, or put it away."""
+        """Finish a branch or worktree: merge its work, keep it on a ref, or drop it."""
         async with self._ready(session) as review_record:
             if review_record.mode == "branch":
                 outcome = await self._finish.finish_branch(review_record, ending, message)
@@ -315,17 +321,18 @@ class ReviewService:
                     f"A session in {review_record.mode} mode has no branch of its own to finish.",
                     suggestion="Apply or discard what it proposes, or go back to a checkpoint.",
                 )
-            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
+            return self._with_pending(session, outcome)
 
-    def _told(self, session: str, *payloads: AnyPayload) -> tuple[AnyPayload, ...]:
-        """What to tell, after what could not be told before."""
-        return (*self._untold.pop(session, ()), *payloads)
+    def _with_pending(self, session: str, outcome: _Outcome) -> _Outcome:
+        """The outcome, with the payloads first that had no outcome to come with."""
+        payloads = (*self._pending.pop(session, ()), *outcome.payloads)
+        return msgspec.structs.replace(outcome, payloads=payloads)
 
     @asynccontextmanager
     async def _ready(self, session: str) -> AsyncIterator[ReviewRecord]:
-        """One thing at a time in a session, and what was cut short before is finished first."""
+        """Lock a session, and finish interrupted work first."""
         async with self._parts.review_records.held(session):
-            review_record = await self._settled(session)
+            review_record = await self._recovered(session)
             if review_record is None:
                 raise InvalidInput(
                     f"Nothing is under review in the session {session}.",
@@ -333,19 +340,19 @@ class ReviewService:
                 )
             yield review_record
 
-    async def _settled(self, session: str) -> ReviewRecord | None:
-        """What a session has arranged, with its folder settled and a restore that was cut short told of."""
+    async def _recovered(self, session: str) -> ReviewRecord | None:
+        """Review record of a session, after its workspace and an interrupted restore are recovered."""
         review_record = self._parts.review_records.find(session)
         if review_record is not None:
-            await self._parts.recovery.settle(Path(review_record.workspace))
+            await self._parts.recovery.recover(Path(review_record.workspace))
         if review_record is None or review_record.restoring is None:
             return review_record
         late = await self._restore.finish(review_record)
         if late is not None:
-            self._untold.setdefault(session, []).extend(late.payloads)
+            self._pending.setdefault(session, []).extend(late.payloads)
         return msgspec.structs.replace(review_record, restoring=None)
 
 
 def _plain(session: str, workspace: Path) -> ReviewRecord:
-    """What holds for a session that changes nothing by itself."""
+    """Record of a session that changes no files by itself."""
     return ReviewRecord(session=session, workspace=str(workspace), mode="direct", folder=str(workspace))

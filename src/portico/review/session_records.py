@@ -65,7 +65,7 @@ class ReviewRecords:
 
     @asynccontextmanager
     async def held(self, session: str) -> AsyncIterator[None]:
-        """One thing at a time in a session, whichever process does it."""
+        """Lock a session, also against other processes."""
         beside = self._folder / f"{file_name(session)}.lock"
         async with self._busy.setdefault(session, asyncio.Lock()), process_lock(beside):
             yield
@@ -78,7 +78,7 @@ class ReviewRecords:
             return None
         except (OSError, msgspec.DecodeError) as error:
             raise StoreFailed(
-                f"What the session {session} arranged cannot be read from {path}: {error}.",
+                f"The review record of session {session} cannot be read from {path}: {error}.",
                 suggestion="Remove that file; proposals and checkpoints are kept elsewhere.",
             ) from error
 
@@ -95,7 +95,7 @@ class ReviewRecords:
             raise cannot_write(self._folder, error) from error
 
     def forget(self, session: str) -> None:
-        """Whoever forgets a session holds it."""
+        """Delete the record of a session, which the caller holds."""
         try:
             self._path(session).unlink(missing_ok=True)
             self._path(session).with_suffix(".lock").unlink(missing_ok=True)

@@ -76,13 +76,13 @@ def reason_against_deletion(session: str, status: SessionReviewStatus) -> Invali
         return InvalidInput(
             f"Session {session} proposes changes to {status.files} {named} (+{status.added} -{status.removed}) "
             "that you have not decided on; they would be lost with it.",
-            suggestion=f"Look with: portico review show {session}. Apply or discard them first, or let them go "
+            suggestion=f"Look with: portico review show {session}. Apply or discard them first, or lose them "
             "with it: portico sessions delete --yes.",
         )
     if status.mode == "branch" and status.unfinished:
         return InvalidInput(
             f"Session {session} works on the branch {status.branch}, which is not finished.",
-            suggestion=f"End that first: portico review finish merge --session {session} (or squash, keep, "
+            suggestion=f"Finish it first: portico review finish merge --session {session} (or squash, keep, "
             "discard). With portico sessions delete --yes it is deleted, and your folder stays on the branch.",
         )
     return None

@@ -1,8 +1,7 @@
-"""Synchronization of a working copy with its proposals: agent changes become a proposal, decisions go back
-to the copy.
+"""Synchronization of a working copy with its proposals: agent changes become a proposal, decisions go back to
+the copy.
 
-What the agent changed becomes the proposal of the turn. What the person decided is told to the tree, and is told
-again if a process died before it was.
+A decision that the working copy did not get because a process died is repeated.
 """
 
 import asyncio
@@ -15,8 +14,8 @@ import msgspec
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ProposalOrigin, ReviewMode
-from portico.review.checkpoints.snapshot_repository import OmittedFile
 from portico.review.editor.unsaved_buffers import WorkspaceView, see
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.proposals.lifecycle import Proposals
 from portico.review.text.change_set import ChangeSet, paths_of
 from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy
@@ -26,17 +25,17 @@ _NAMED = 5
 
 
 class ProposalSync:
-    """For all sessions that work in a tree of their own."""
+    """Synchronizes the working copies of all sessions."""
 
     def __init__(self, working_copies: WorkingCopies, proposals: Proposals, windows: Windows) -> None:
         self._working_copies = working_copies
         self._proposals = proposals
         self._windows = windows
-        self._told: dict[str, tuple[OmittedFile, ...]] = {}
+        self._reported: dict[str, tuple[OmittedFile, ...]] = {}
         self._late: dict[str, list[AnyPayload]] = {}
 
     async def open(self, workspace: Path, session: str, mode: ReviewMode) -> WorkingCopy:
-        """The session's tree. One that has to be made anew gets what the session has proposed and nobody decided."""
+        """Open the session's working copy. A new one gets the changes of the open proposal."""
         known = await self.check(workspace, session, mode)
         if known is not None and known.mode != mode:
             await self._working_copies.close(known)
@@ -48,13 +47,13 @@ class ProposalSync:
         return working_copy
 
     async def check(self, workspace: Path, session: str, mode: ReviewMode) -> WorkingCopy | None:
-        """The tree that a session has. InvalidInput if another mode would take it away, and something in it waits."""
+        """The session's working copy. InvalidInput if another mode would remove it and its proposal is open."""
         known = await self._working_copies.find(workspace, session)
         if known is None or known.mode == mode:
             return known
         if await asyncio.to_thread(known.top.is_dir):
-            # Nobody writes that down now; it is told with what comes next.
-            self._late[session] = await self.gather(known)
+            # Nothing is recorded now; the next result includes it.
+            self._late[session] = await self.collect(known)
         listed = await asyncio.to_thread(self._proposals.list, session)
         if any(one.origin == "turn" and one.status == "open" for one in listed):
             raise InvalidInput(
@@ -64,25 +63,25 @@ class ProposalSync:
         return known
 
     async def see(self, session: str, workspace: Path, only: Collection[str] | None = None) -> WorkspaceView:
-        """What the person has not saved, in these files or in all of the workspace."""
+        """Unsaved text of the person, in these files or in the whole workspace."""
         return await see(self._windows, session, workspace, only)
 
-    async def gather(self, working_copy: WorkingCopy, view: WorkspaceView | None = None) -> list[AnyPayload]:
-        """Propose what the agent has changed; what there is to tell if that is something new."""
+    async def collect(self, working_copy: WorkingCopy, view: WorkspaceView | None = None) -> list[AnyPayload]:
+        """Propose the agent's changes; payloads if there is anything new."""
         # A process that was killed may have made the tree, and not written to it what is proposed.
         await asyncio.to_thread(self._proposals.replay, working_copy.session, working_copy.folder)
-        told = self._late.pop(working_copy.session, [])
+        payloads = self._late.pop(working_copy.session, [])
         typed = {} if view is None else view.typed
-        told += await self.settle(working_copy.workspace, working_copy.session, typed)
+        payloads += await self.sync_decisions(working_copy.workspace, working_copy.session, typed)
         survey = await self._working_copies.survey(working_copy)
-        _, payloads = await self.put(
+        _, proposed = await self.put(
             working_copy.session, working_copy.workspace, survey.changes, "turn", view=view
         )
-        told += payloads
-        if survey.kept_back != self._told.get(working_copy.session, ()):
-            self._told[working_copy.session] = survey.kept_back
-            told += [_kept_back(survey.kept_back)] if survey.kept_back else []
-        return told
+        payloads += proposed
+        if survey.kept_back != self._reported.get(working_copy.session, ()):
+            self._reported[working_copy.session] = survey.kept_back
+            payloads += [_kept_back(survey.kept_back)] if survey.kept_back else []
+        return payloads
 
     async def put(
         self,
@@ -95,7 +94,7 @@ class ProposalSync:
         source: str | None = None,
         view: WorkspaceView | None = None,
     ) -> tuple[ProposalUpdated | None, list[AnyPayload]]:
-        """Propose changes: how the proposal stands, and what is new about it for the log."""
+        """Propose changes; the proposal's payload, and what is new for the log."""
         named = _nameable(changes)
         view = view or await self.see(session, workspace, paths_of(named))
         known = {one.id: one.revision for one in await asyncio.to_thread(self._proposals.list, session)}
@@ -106,31 +105,31 @@ class ProposalSync:
         )
         if proposal is None:
             return None, []
-        told = await asyncio.to_thread(self._proposals.payload, proposal.id)
-        return told, [told] if known.get(proposal.id) != proposal.revision else []
+        payload = await asyncio.to_thread(self._proposals.payload, proposal.id)
+        return payload, [payload] if known.get(proposal.id) != proposal.revision else []
 
-    async def settle(
+    async def sync_decisions(
         self, workspace: Path, session: str, typed: Mapping[str, bytes] = MappingProxyType({})
     ) -> list[AnyPayload]:
-        """Tell the agent's tree what was decided of its proposals since it was last told.
+        """Bring decisions on proposals into the working copy.
 
-        What the person has `typed` and not saved counts as theirs.
+        Unsaved text of the person (`typed`) counts as theirs.
         """
         unclear: list[str] = []
-        for proposal, settlings in await asyncio.to_thread(self._proposals.unsettled, session):
+        for proposal, pending in await asyncio.to_thread(self._proposals.pending_syncs, session):
             working_copy = None
             if proposal.origin == "turn":
                 working_copy = await self._working_copies.find(workspace, session)
             if working_copy is not None:
                 try:
-                    for one in settlings:
-                        unclear += await self._working_copies.settle(
+                    for one in pending:
+                        unclear += await self._working_copies.follow_decisions(
                             working_copy, one.applied, one.discarded, typed
                         )
                 except FileMissing:
-                    # Somebody deleted it. The next one is made from the person's tree, and knows all of it.
+                    # It was deleted. A new one is made from the person's tree, which has the decisions.
                     pass
-            await asyncio.to_thread(self._proposals.settled, proposal)
+            await asyncio.to_thread(self._proposals.mark_synced, proposal)
         return [_unclear(unclear)] if unclear else []
 
 

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from portico.app.catalog import LocalCatalog
 from portico.app.local_reviews import LocalReviews
 from portico.doors.api.service import MAX_REQUEST_BYTES, ApiService, asgi_application, stream_paths
+from portico.processes.tasks import cancel_and_wait
 from portico.server.lifecycle import ServiceApp, ServiceContext
-from portico.sessions.tasks import cancel_and_wait
 
 
 @asynccontextmanager
@@ -22,10 +22,10 @@ async def open_agent_service(context: ServiceContext) -> AsyncIterator[ServiceAp
     host = context.host
     reviews = LocalReviews(host.service, host.ports, host.reviews)
     service = ApiService(host.service, host.ports, reviews, surroundings, context.closing, host.windows)
-    await service.housekeeping.begin()
-    keeping_house = asyncio.create_task(service.housekeeping.run(), name="keeping house")
+    await service.cleanup.begin()
+    cleanup = asyncio.create_task(service.cleanup.run(), name="session cleanup")
     try:
         yield ServiceApp(app=asgi_application(service), streams=stream_paths(), max_body=MAX_REQUEST_BYTES)
     finally:
-        await cancel_and_wait(keeping_house)
-        await service.dispatcher.close()
+        await cancel_and_wait(cleanup)
+        await service.turn_queue.close()

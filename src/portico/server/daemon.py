@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from portico.app.error_report import FailureReport
+from portico.client.discovery import NoServer, RunningServer, UnprovenServer, find_server
+from portico.config.server_files import ServerFiles
 from portico.domain import codecs
 from portico.domain.errors import (
     DeveloperMustAct,
@@ -18,8 +20,6 @@ from portico.domain.errors import (
     PorticoError,
     StoreFailed,
 )
-from portico.server.discovery import NoServer, RunningServer, UnprovenServer, find_server
-from portico.server.state_files import ServerFiles
 
 START_SECONDS = 30.0
 

@@ -16,20 +16,21 @@ from pathlib import Path
 import msgspec
 
 from portico import __version__
+from portico.api.health import HealthIssue, ServerHealth
 from portico.app.error_report import configure_log
 from portico.app.host import Host, open_host
+from portico.client.discovery import RunningServer, UnprovenServer, find_server
+from portico.config.server_files import ServerFiles, ServerRecord
 from portico.domain.errors import InvalidInput, StoreFailed
 from portico.domain.events import format_time
 from portico.doors.http.admission import StreamLimit
-from portico.doors.http.app import HealthIssue, ServerHealth, build_app
+from portico.doors.http.app import build_app
 from portico.doors.http.asgi import ASGIApp
 from portico.doors.http.page import PageFolder
 from portico.doors.http.server import HttpServer, listen
 from portico.processes.signals import on_signals
-from portico.server.discovery import RunningServer, UnprovenServer, find_server
-from portico.server.state_files import ServerFiles, ServerRecord
+from portico.processes.tasks import cancel_and_wait
 from portico.server.watchdog import keep_discoverable
-from portico.sessions.tasks import cancel_and_wait
 
 log = logging.getLogger("portico.server")
 
@@ -242,12 +243,8 @@ def _already_running(files: ServerFiles) -> InvalidInput:
 
 
 def _begin_log() -> None:
-    """A server tells of its life, and what its HTTP library has to say goes where our own log goes."""
     configure_log()
     log.setLevel(logging.INFO)
-    library = logging.getLogger("uvicorn")
-    library.handlers = logging.getLogger("portico").handlers
-    library.propagate = False
 
 
 def _memory() -> int | None:

@@ -9,9 +9,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from portico.config.server_files import ServerFiles, ServerRecord
 from portico.domain.errors import StoreFailed
-from portico.server.state_files import ServerFiles, ServerRecord
-from portico.store.leases import FileLease
+from portico.files.leases import FileLease
 
 log = logging.getLogger("portico.server")
 

@@ -30,11 +30,11 @@ _PAGE = 500
 
 class SessionCleanup:
     def __init__(
-        self, service: SessionService, dispatcher: TurnQueue, desks: Drafts, store: Store, clock: Clock
+        self, service: SessionService, turn_queue: TurnQueue, drafts: Drafts, store: Store, clock: Clock
     ) -> None:
         self._service = service
-        self._dispatcher = dispatcher
-        self._desks = desks
+        self._turn_queue = turn_queue
+        self._drafts = drafts
         self._store = store
         self._clock = clock
         self._watchers: Counter[SessionId] = Counter()
@@ -84,10 +84,10 @@ class SessionCleanup:
         now, open_here = self._clock.monotonic(), self._service.open_sessions()
         self._in_use = {name: at for name, at in self._in_use.items() if name in open_here}
         for session_id in open_here:
-            if session_id in self._watchers or self._dispatcher.occupied(session_id):
+            if session_id in self._watchers or self._turn_queue.has_turn(session_id):
                 self._in_use[session_id] = now
             elif now - self._in_use.setdefault(session_id, now) >= IDLE_SECONDS:
-                await self._dispatcher.release(session_id)
+                await self._turn_queue.release(session_id)
 
     async def _delete_unused(self) -> None:
         now = self._clock.monotonic()
@@ -97,24 +97,24 @@ class SessionCleanup:
             if session_id in self._watchers or self._left.pop(session_id, None) is None or not unused:
                 continue
             try:
-                await self._dispatcher.delete(session_id)
+                await self._turn_queue.delete(session_id)
             except PorticoError as error:
                 log.info("the empty session %s was left alone: %s", session_id, error.message)
 
     async def _is_unused(self, summary: SessionSummary) -> bool:
         """Nothing was ever sent, and nothing lies ready."""
         session_id = summary.session_id
-        if summary.last_turn is not None or self._dispatcher.occupied(session_id):
+        if summary.last_turn is not None or self._turn_queue.has_turn(session_id):
             return False
         noted = any(
             isinstance(event.payload, TodosUpdated) for event in await self._store.standing(session_id)
         )
-        return not noted and (await self._desks.get(session_id)).empty
+        return not noted and (await self._drafts.get(session_id)).empty
 
     async def _clear_sent(self, session_id: SessionId) -> None:
-        for queued in (await self._desks.get(session_id)).queue:
+        for queued in (await self._drafts.get(session_id)).queue:
             if await self._was_sent(session_id, queued):
-                await self._desks.remove_queued(session_id, queued.prompt_id)
+                await self._drafts.remove_queued(session_id, queued.prompt_id)
 
     async def _was_sent(self, session_id: SessionId, queued: QueuedPrompt) -> bool:
         after_seq = queued.after_seq

@@ -1,7 +1,7 @@
 """Exclusive access to a session between two turns, to change its files and record that.
 
-Whoever decides on changes is a writer like an agent: no turn of the session is under way meanwhile, here or in
-another process, and nobody else writes the tree that is written.
+No turn of the session runs meanwhile, here or in another process, and no other session writes the tree if it is
+written.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,33 +10,37 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from portico.domain.errors import SessionBusy
 from portico.domain.events import AnyPayload
 from portico.domain.ids import SessionId
-from portico.domain.session_summary import SessionSummary
-from portico.sessions.log.recovery import append_events, session_lease_name
-from portico.sessions.ports import Lease, Ports, tree_lease_name
+from portico.sessions.leases import take_session_lease, take_tree_lease
+from portico.sessions.log.recovery import append_events
+from portico.sessions.ports import Ports
 from portico.sessions.service import SessionService
 
 RecordEvents = Callable[..., Awaitable[None]]
-"""Writes payloads down in the log of the session."""
+"""Writes payloads to the log of the session."""
 
 
 @asynccontextmanager
 async def idle_session(
     service: SessionService, ports: Ports, session_id: SessionId, *, writes_tree: bool
 ) -> AsyncIterator[RecordEvents]:
-    """The session at rest. SessionBusy, with a way on, while it is in use, or its folder if that is written."""
+    """Hold a session that has no turn. SessionBusy while it is in use, or its folder if that is written."""
     summary = await service.show(session_id)
-    if service.is_busy(session_id):
-        raise SessionBusy(
-            f"Session {session_id} is in the middle of a turn.", suggestion="Wait for it, or stop it first."
-        )
+    session = service.find_session(session_id)
+    if session is not None and session.is_busy:
+        raise SessionBusy.in_turn(session_id)
     async with AsyncExitStack() as held:
-        record: RecordEvents = _OpenRecorder(service, session_id)
-        if not service.is_open(session_id):
-            held.callback(_take_session_lease(ports, session_id).release)
+        record: RecordEvents
+        if session is not None:
+            record = _OpenRecorder(service, session_id)
+        else:
+            lease = take_session_lease(
+                ports.store, session_id, "review", suggestion="Decide there, or close it there first."
+            )
+            held.callback(lease.release)
             record = closed = _ClosedRecorder(service, ports, session_id)
             held.push_async_callback(closed)
         if writes_tree:
-            held.callback(take_tree_lease(ports, summary).release)
+            held.callback(take_tree_lease(ports.store, session_id, summary.workspace).release)
         yield record
 
 
@@ -50,35 +54,14 @@ class _OpenRecorder:
 
 
 class _ClosedRecorder:
+    """Also writes the events that came while the session was closed, at the latest when it is released."""
+
     def __init__(self, service: SessionService, ports: Ports, session_id: SessionId) -> None:
         self._service = service
         self._ports = ports
         self._session_id = session_id
 
     async def __call__(self, *payloads: AnyPayload) -> None:
-        told = (*self._service.notes.take(self._session_id), *payloads)
-        if told:
-            await append_events(self._ports.store, self._ports.clock, self._session_id, told)
-
-
-def _take_session_lease(ports: Ports, session_id: SessionId) -> Lease:
-    lease = ports.store.lease(session_lease_name(session_id), "review")
-    if lease is None:
-        raise SessionBusy(
-            f"Session {session_id} is open in another Portico process.",
-            suggestion="Decide there, or close it there first.",
-        )
-    return lease
-
-
-def take_tree_lease(ports: Ports, summary: SessionSummary) -> Lease:
-    """The right to write the tree of a session. SessionBusy while another session works there."""
-    name = tree_lease_name(summary.workspace)
-    lease = ports.store.lease(name, summary.session_id)
-    if lease is None:
-        holder = ports.store.lease_holder(name) or "another session"
-        raise SessionBusy(
-            f"Session {holder} is working in {summary.workspace}.",
-            suggestion="Wait for it, or stop it first.",
-        )
-    return lease
+        pending = (*self._service.pending_events.take(self._session_id), *payloads)
+        if pending:
+            await append_events(self._ports.store, self._ports.clock, self._session_id, pending)

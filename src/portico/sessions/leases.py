@@ -1,39 +1,43 @@
-"""Lease on a working tree, which has one writer at a time in all processes."""
+"""Leases on session logs and working trees, each of which has one writer at a time in all processes."""
+
+from pathlib import Path
 
 from portico.domain.errors import SessionBusy
-from portico.domain.events import Notice
 from portico.domain.ids import SessionId
-from portico.sessions.ports import Lease, Store, tree_lease_name
-from portico.sessions.runtime import SessionRuntime
-from portico.sessions.turn import Turn
-
-POLL_SECONDS = 0.25
+from portico.sessions.ports import Lease, Store
 
 
-async def wait_for_tree_lease(session: SessionRuntime, turn: Turn, *, wait: bool) -> Lease:
-    """The right to write in the session's folder. SessionBusy with three ways on, if nobody is to wait for it."""
-    store, clock = session.ports.store, session.ports.clock
-    name = tree_lease_name(session.workspace)
-    told = False
-    while (lease := store.lease(name, session.id)) is None:
-        holder = store.lease_holder(name)
-        if not wait or turn.stopping:
-            raise SessionBusy(
-                f"{f'Session {holder}' if holder else 'Another session'} is working in {session.workspace}.",
-                suggestion="Stop it, wait for it with --wait, work beside it with --mode worktree or proposal, "
-                "or only read (--read-only).",
-            )
-        if not told:
-            text = f"Waiting for {await _named(store, holder)}, which is working in this folder."
-            session.journal.record(Notice(level="info", text=text))
-            told = True
-        await clock.sleep(POLL_SECONDS)
+def session_lease_name(session_id: SessionId) -> str:
+    """Name of the lease on a session's log."""
+    return f"session {session_id}"
+
+
+def tree_lease_name(workspace: Path | str) -> str:
+    """Name of the lease on a working tree."""
+    return f"tree {workspace}"
+
+
+def session_holder(store: Store, session_id: SessionId) -> str | None:
+    """The process that has a session open, or None."""
+    return store.lease_holder(session_lease_name(session_id))
+
+
+def take_session_lease(
+    store: Store, session_id: SessionId, holder: str, *, suggestion: str | None = None
+) -> Lease:
+    """Lease a session's log. SessionBusy while another process has the session open."""
+    lease = store.lease(session_lease_name(session_id), holder)
+    if lease is None:
+        raise SessionBusy.open_elsewhere(session_id, suggestion=suggestion)
     return lease
 
 
-async def _named(store: Store, holder: str | None) -> str:
-    """A session as its person knows it: by its title or first words, and only without any by its id."""
-    if holder is None:
-        return "another session"
-    summary = await store.summary(SessionId(holder))
-    return f"“{summary.title}”" if summary is not None and summary.title else f"session {holder}"
+def take_tree_lease(
+    store: Store, session_id: SessionId, workspace: Path | str, *, suggestion: str | None = None
+) -> Lease:
+    """Lease the working tree for a session. SessionBusy while another session works in it."""
+    name = tree_lease_name(workspace)
+    lease = store.lease(name, session_id)
+    if lease is None:
+        raise SessionBusy.folder_in_use(store.lease_holder(name), workspace, suggestion=suggestion)
+    return lease

@@ -1,14 +1,13 @@
 """Look up sessions by ID prefix or by the folder they were last used in."""
 
-import stat
 from pathlib import Path
 
-from portico.domain.errors import InvalidInput, SessionNotFound
+from portico.domain.errors import SessionNotFound
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
+from portico.files.workspace import resolve_workspace
 from portico.sessions.ports import Store
 
-_LONGEST_NAME = 200
 _SEE_ALL = "See them all with: portico sessions list"
 
 
@@ -41,31 +40,3 @@ async def latest_session(store: Store, workspace: Path) -> SessionSummary:
             f"No session has been used in {workspace} yet.", suggestion="Leave out --continue to start one."
         )
     return found[0]
-
-
-def resolve_workspace(workspace: Path) -> str:
-    """A folder by the one name that sessions know it by."""
-    if not is_folder(workspace):
-        raise _unusable(workspace, "is not a folder")
-    return str(workspace.resolve())
-
-
-def is_folder(path: Path) -> bool:
-    """Whether there is a folder; False if there is nothing. InvalidInput for what cannot be one."""
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise _unusable(path, f"cannot be used: {error.strerror}") from error
-    except ValueError as error:
-        raise _unusable(path, f"cannot be used: {error}") from error
-    if not stat.S_ISDIR(mode):
-        raise _unusable(path, "is not a folder")
-    return True
-
-
-def _unusable(path: Path, what: str) -> InvalidInput:
-    name = str(path) if str(path).isprintable() else ascii(str(path))
-    shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
-    return InvalidInput(f"{shown} {what}.", suggestion="Give a folder that exists and that you may enter.")

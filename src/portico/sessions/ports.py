@@ -38,11 +38,6 @@ class Lease(Protocol):
     def release(self) -> None: ...
 
 
-def tree_lease_name(workspace: Path | str) -> str:
-    """The name of the right to write in a working tree."""
-    return f"tree {workspace}"
-
-
 class Store(Protocol):
     """The event log. Every method may be called from several processes at once."""
 
@@ -268,7 +263,7 @@ class Review(Protocol):
 
 
 class ReviewProvider(Protocol):
-    async def settle(self, workspace: Path) -> Sequence[AnyPayload]:
+    async def recover(self, workspace: Path) -> Sequence[AnyPayload]:
         """Let nobody find a folder half changed by a killed process; what the log should say of it."""
         ...
 

@@ -75,13 +75,14 @@ class SessionList:
 
     async def _listed(self, summary: SessionSummary, drafted: frozenset[SessionId]) -> SessionListEntry:
         session_id = summary.session_id
+        session = self._service.find_session(session_id)
         desk = await self._desk(session_id) if session_id in drafted else SessionDraft()
         return SessionListEntry(
             summary=summary,
             drafted=desk.drafted,
             queued=len(desk.queue),
-            waiting=self._service.waiting(session_id),
-            sandbox=self._service.sandbox(session_id),
+            waiting=0 if session is None else session.open_requests,
+            sandbox=None if session is None else session.sandbox,
         )
 
     async def _desk(self, session_id: SessionId) -> SessionDraft:

@@ -35,11 +35,11 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
 def with_agent_state(view: SessionView, session: SessionRuntime) -> SessionView:
     """The view with what a session that is open here knows besides the log."""
     known = msgspec.structs.replace(
-        view, permissions=session.asking.permissions.open, questions=session.asking.questions.open
+        view, permissions=session.requests.permissions.open, questions=session.requests.questions.open
     )
-    if session.link is None:
+    if session.connection is None:
         return known
-    offered = session.link.info.agent_capabilities
+    offered = session.connection.info.agent_capabilities
     prompts = offered.prompt_capabilities
     return msgspec.structs.replace(
         known,
@@ -47,5 +47,5 @@ def with_agent_state(view: SessionView, session: SessionRuntime) -> SessionView:
             image=prompts.image, audio=prompts.audio, embedded_context=prompts.embedded_context
         ),
         can_fork=offered.session_capabilities.fork is not None,
-        sandbox=session.link.sandbox,
+        sandbox=session.connection.sandbox,
     )

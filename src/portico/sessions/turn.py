@@ -15,12 +15,11 @@ from portico.domain.content_blocks import readable_size
 from portico.domain.errors import AgentCrashed, AgentTimedOut, InvalidInput, PorticoError
 from portico.domain.events import AnyPayload, ErrorReported, PromptSubmitted, TurnEnded, UsageUpdated
 from portico.domain.turns import TurnEvent, TurnState
+from portico.processes.tasks import cancel_and_wait, run_with_timeout
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.sessions.content.attachments import MAX_BYTES, fit_to_agent
 from portico.sessions.internal_error import internal_error
-from portico.sessions.log.replay import with_history
 from portico.sessions.runtime import SessionRuntime
-from portico.sessions.tasks import cancel_and_wait, run_with_timeout
 
 _MAX_SENT = 30 * 1024 * 1024
 """Of a prompt as JSON: it goes to the agent in one line, whose bound leaves this and some room for what joins it."""
@@ -143,7 +142,7 @@ class Turn:
             return TurnEnding(TurnEvent.ERROR, "timeout", failure)
         finally:
             await cancel_and_wait(work, *watchers)
-            await session.asking.end()
+            await session.requests.end()
 
     async def _work(self) -> TurnEnding:
         session = self._session
@@ -151,19 +150,21 @@ class Turn:
         try:
             # Before the agent is started, which may write at once; and after, if no sandbox came of it.
             confined = await session.will_be_confined()
-            await session.reviewing.note_files(label, confined=confined)
+            await session.review.note_files(label, confined=confined)
             async with session.connect_lock:
                 await session.connect()
-                await session.reviewing.note_files(label, confined=confined and session.is_confined)
-                await run_with_timeout(session.ports.clock, session.ports.limits.start, session.attach())
-            await session.reviewing.begin_turn(label)
+                await session.review.note_files(label, confined=confined and session.is_confined)
+                await run_with_timeout(
+                    session.ports.clock, session.ports.limits.start, session.attachment.open()
+                )
+            await session.review.begin_turn(label)
             if self._prompt is None:
                 return TurnEnding(TurnEvent.TURN_ENDED, "resumed")
             try:
                 return await self._ask(self._prompt)
             except RpcError as error:
                 if not await run_with_timeout(
-                    session.ports.clock, session.ports.limits.start, session.attach_anew(error)
+                    session.ports.clock, session.ports.limits.start, session.attachment.reopen(error)
                 ):
                     raise
             return await self._ask(self._prompt)
@@ -171,9 +172,9 @@ class Turn:
             what = f"did not open a session within {session.ports.limits.start:g} s"
             return TurnEnding(TurnEvent.ERROR, "timeout", await self._give_up(what))
         except (RpcError, ConnectionLost) as error:
-            if session.link is None:
+            if session.connection is None:
                 return TurnEnding(TurnEvent.USER_STOP, "cancelled")
-            failure = await session.link.explain(error)
+            failure = await session.connection.explain(error)
             event = TurnEvent.PROCESS_LOST if isinstance(failure, AgentCrashed) else TurnEvent.ERROR
             return TurnEnding(event, "error", failure)
         except AgentCrashed as error:
@@ -194,19 +195,18 @@ class Turn:
 
     async def _converse(self, prompt: TurnPrompt) -> TurnEnding:
         session = self._session
-        if session.link is None or session.agent_session_id is None:
+        if session.connection is None or session.agent_session_id is None:
             raise ConnectionLost("the agent is gone")
-        takes = session.link.info.agent_capabilities.prompt_capabilities
+        takes = session.connection.info.agent_capabilities.prompt_capabilities
         attached = fit_to_agent(prompt.blocks, takes, f"The agent {session.spec.name}")
         for notice in attached.notices:
             session.journal.record(notice)
         words = [acp.TextContent(text=prompt.text)] if prompt.text else []
-        blocks = with_history(session.untold, [*words, *attached.blocks], takes)
-        response = await session.link.end.prompt(
+        blocks = session.attachment.with_history([*words, *attached.blocks], takes)
+        response = await session.connection.end.prompt(
             acp.PromptRequest(session_id=session.agent_session_id, prompt=blocks)
         )
-        session.untold = None
-        session.resume_unconfirmed = False
+        session.attachment.prompt_accepted()
         if response.usage is not None:
             usage = response.usage
             session.journal.record(
@@ -219,10 +219,10 @@ class Turn:
     async def _wind_down(self, work: "asyncio.Task[TurnEnding]") -> None:
         """Tell the agent to stop and give it a moment; then end it, with everything it started."""
         session = self._session
-        session.asking.cancel_all()
-        if session.agent_alive and session.link is not None and session.agent_session_id is not None:
+        session.requests.cancel_all()
+        if session.agent_alive and session.connection is not None and session.agent_session_id is not None:
             with suppress(ConnectionLost):
-                session.link.end.cancel(session.agent_session_id)
+                session.connection.end.cancel(session.agent_session_id)
             forced = asyncio.create_task(self._forced.wait(), name="waiting for force")
             grace = asyncio.create_task(
                 session.ports.clock.sleep(session.ports.limits.stop_grace), name="grace time"
@@ -230,8 +230,8 @@ class Turn:
             await asyncio.wait((work, forced, grace), return_when=asyncio.FIRST_COMPLETED)
             await cancel_and_wait(forced, grace)
         if work.done():
-            if session.editor.terminals is not None:
-                await session.editor.terminals.close()
+            if session.terminals is not None:
+                await session.terminals.close()
             return
         await cancel_and_wait(work)
         await session.end_agent()
@@ -247,7 +247,9 @@ class Turn:
                 break
             await session.ports.clock.sleep(remaining)
         what = f"has been silent for {limit:g} s"
-        return session.link.timed_out(what) if session.link else AgentTimedOut(f"The agent {what}.")
+        return (
+            session.connection.timed_out(what) if session.connection else AgentTimedOut(f"The agent {what}.")
+        )
 
     async def _deadline(self) -> PorticoError:
         """Returns once the turn has taken longer than it was given."""
@@ -262,16 +264,18 @@ class Turn:
 
     async def _give_up(self, what: str) -> PorticoError:
         session = self._session
-        failure = session.link.timed_out(what) if session.link else AgentTimedOut(f"The agent {what}.")
+        failure = (
+            session.connection.timed_out(what) if session.connection else AgentTimedOut(f"The agent {what}.")
+        )
         await session.end_agent()
         return failure
 
     async def _abandon(self, started: float) -> None:
         """Whoever ran the turn is gone: the agent is told to stop, and the log that the turn was cut short."""
         session = self._session
-        if session.link is not None and session.agent_session_id is not None:
+        if session.connection is not None and session.agent_session_id is not None:
             with suppress(ConnectionLost):
-                session.link.end.cancel(session.agent_session_id)
+                session.connection.end.cancel(session.agent_session_id)
         # With the usual grace: an agent that writes down where it is can be resumed there.
         await session.disconnect()
         await self._finish(TurnEnding(TurnEvent.PROCESS_LOST, "interrupted"), started)
@@ -282,7 +286,7 @@ class Turn:
         if ending.event is TurnEvent.PROCESS_LOST:
             await session.disconnect(grace=0)
         session.settle()
-        await session.reviewing.end_turn()
+        await session.review.end_turn()
         closing: list[AnyPayload] = []
         if ending.error is not None:
             error = ending.error

@@ -1,9 +1,13 @@
-"""Review of one session around each turn: checkpoint before, changed files after, both recorded in the log."""
+"""Review of one session around each turn: checkpoint before, changed files after.
+
+The host records the results in the session's log; the ACP review proxy shows them in the editor.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 from msgspec import UNSET
 
 from portico.acp import extensions
@@ -11,122 +15,136 @@ from portico.domain.errors import PorticoError
 from portico.domain.events import AnyPayload, Notice
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
-from portico.domain.session_summary import SessionSummary
 from portico.sessions.internal_error import internal_error
-from portico.sessions.log.journal import Journal
 from portico.sessions.ports import Review, ReviewProvider
 
-_NOT_COMPARED = "Whether this turn changed files outside the review is not known."
-_NOT_GATHERED = "What this turn changed could not be gathered."
+_NO_CHECKPOINT = "No checkpoint was taken before this turn."
+_NOT_COMPARED = "Cannot tell whether this turn changed files outside the review."
+_NOT_COLLECTED = "The changes of this turn could not be collected."
+
+
+class ReviewSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """Session under review: where it works, and how its changes reach the files."""
+
+    session_id: SessionId
+    workspace: Path
+    mode: ReviewMode
+    reads_only: bool = False
 
 
 class TurnReview:
-    """A session that only reads changes nothing, and has no review.
+    """Steps of the review before and after each turn; `record` gets what the log or the editor should show.
 
-    The person's files are compared around each turn that must not touch them, unless the kernel sees to that.
+    A read-only session has no checkpoints and no proposals. The user's files are compared around each turn that
+    must not change them, unless a sandbox confines the agent.
     """
 
     def __init__(
         self,
-        summary: SessionSummary,
+        target: ReviewSubject,
         reviews: ReviewProvider,
-        journal: Journal,
+        record: Callable[[AnyPayload], None],
         *,
+        review: Review | None = None,
         beside: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.mode: ReviewMode = summary.mode
-        self._session_id = SessionId(summary.session_id)
-        self._workspace = Path(summary.workspace)
-        self._reads_only = summary.reads_only
+        self._target = target
         self._reviews = reviews
-        self._journal = journal
-        self._review: Review | None = None
+        self._record = record
+        self._review = review
         self._noted: Literal["nothing", "git", "all"] = "nothing"
         self._beside = beside
 
     @property
+    def mode(self) -> ReviewMode:
+        return self._target.mode
+
+    @property
     def folder(self) -> Path:
-        """Where the agent works."""
-        return self._workspace if self._review is None else self._review.folder
+        """Folder in which the agent works."""
+        return self._target.workspace if self._review is None else self._review.folder
 
     @property
     def writes_workspace(self) -> bool:
-        """Whether the agent changes the person's own tree, in which only one may write at a time."""
-        return not self._reads_only and self.mode in ("direct", "branch")
+        """Whether the agent changes the user's own tree, which has one writer at a time."""
+        return not self._target.reads_only and self._target.mode in ("direct", "branch")
 
     @property
     def placed(self) -> extensions.SessionPlacement:
-        """What the agent's side is told of the session when it is opened."""
+        """`_meta` of the request that opens the agent's session."""
         return extensions.SessionPlacement(
-            session=self._session_id,
-            workspace=str(self._workspace),
-            mode=self.mode,
-            reads_only=self._reads_only or UNSET,
+            session=self._target.session_id,
+            workspace=str(self._target.workspace),
+            mode=self._target.mode,
+            reads_only=self._target.reads_only or UNSET,
         )
 
     async def open(self) -> None:
-        """Find where the agent works, or make that place. No agent starts in a folder that is half changed."""
-        self._record(await self._reviews.settle(self._workspace))
-        if self._review is None and not self._reads_only:
-            self._review = await self._reviews.open(self._session_id, self._workspace, self.mode)
+        """Recover the workspace from interrupted writes, then find or create the folder in which the agent works."""
+        self._record_all(await self._reviews.recover(self._target.workspace))
+        if self._review is None and not self._target.reads_only:
+            target = self._target
+            self._review = await self._reviews.open(target.session_id, target.workspace, target.mode)
 
     def change(self, mode: ReviewMode) -> None:
-        """From the next opening on, changes reach the files in another way."""
-        self.mode, self._review = mode, None
+        """Change the review mode; it takes effect when the review is opened next."""
+        self._target, self._review = msgspec.structs.replace(self._target, mode=mode), None
 
     async def note_files(self, label: str, *, confined: bool) -> None:
-        """Once in a turn, note how the files are that it must not touch; a `confined` agent cannot.
+        """Note the state of the files that this turn must not change, once per turn.
 
-        In a worktree it can touch the branches of the person's repository all the same.
+        A `confined` agent cannot change them, but in a worktree it can change the repository's branches.
         """
+        target = self._target
         wanted: Literal["nothing", "git", "all"] = "all"
         if confined:
-            wanted = "git" if self.mode == "worktree" and not self._reads_only else "nothing"
+            wanted = "git" if target.mode == "worktree" and not target.reads_only else "nothing"
         if self.writes_workspace or wanted in ("nothing", self._noted) or self._noted == "all":
             return
         self._noted = wanted
         try:
-            self._record(
+            self._record_all(
                 await self._reviews.note_files(
-                    self._session_id, self._workspace, label, git_only=wanted == "git"
+                    target.session_id, target.workspace, label, git_only=wanted == "git"
                 )
             )
         except PorticoError as error:
-            self._record([_warning(_NOT_COMPARED, error)])
+            self._record(_warning(_NOT_COMPARED, error))
 
     async def begin_turn(self, label: str) -> None:
-        """Make the way back sure. What cannot be kept in direct mode is said, and work goes on."""
-        self._record(await self._reviews.settle(self._workspace))
+        """Take a checkpoint or prepare the working copy. In direct mode, a failure to do so is only a warning."""
+        self._record_all(await self._reviews.recover(self._target.workspace))
         if self._review is None:
             return
         try:
-            self._record(await self._review.begin_turn(label))
+            self._record_all(await self._review.begin_turn(label))
         except PorticoError as error:
-            if self.mode != "direct":
+            if self._target.mode != "direct":
                 raise
-            self._record([_warning("No checkpoint was taken before this turn.", error)])
+            self._record(_warning(_NO_CHECKPOINT, error))
 
     async def end_turn(self) -> None:
-        """Write down what the person has to look at."""
+        """Record what the turn changed. A step that fails is a warning, and the next step still runs."""
         if self._noted != "nothing":
+            outside = self._reviews.changed_outside(
+                self._target.session_id, self._target.workspace, beside=self._beside()
+            )
+            await self._record_result(outside, _NOT_COMPARED)
             self._noted = "nothing"
-            outside = self._reviews.changed_outside(self._session_id, self._workspace, beside=self._beside())
-            await self._tell(outside, _NOT_COMPARED)
         if self._review is not None:
-            await self._tell(self._review.end_turn(), _NOT_GATHERED)
+            await self._record_result(self._review.end_turn(), _NOT_COLLECTED)
 
-    async def _tell(self, found: Awaitable[Sequence[AnyPayload]], otherwise: str) -> None:
-        """Record what was found. Whatever that stumbles over, the turn ends."""
+    async def _record_result(self, step: Awaitable[Sequence[AnyPayload]], failure: str) -> None:
         try:
-            self._record(await found)
+            self._record_all(await step)
         except PorticoError as error:
-            self._record([_warning(otherwise, error)])
+            self._record(_warning(failure, error))
         except Exception as error:  # noqa: BLE001 - the turn ends
-            self._record([_warning(otherwise, internal_error(error, f"the review of {self._session_id}"))])
+            self._record(_warning(failure, internal_error(error, f"the review of {self._target.session_id}")))
 
-    def _record(self, payloads: Sequence[AnyPayload]) -> None:
+    def _record_all(self, payloads: Sequence[AnyPayload]) -> None:
         for payload in payloads:
-            self._journal.record(payload)
+            self._record(payload)
 
 
 def _warning(what: str, error: PorticoError) -> Notice:

@@ -3,12 +3,11 @@
 SQLite's and the system's own errors end here; nothing above this package sees them but as a cause.
 """
 
-import errno
 import sqlite3
 from pathlib import Path
-from typing import NamedTuple
 
 from portico.domain.errors import StoreFailed
+from portico.files.failures import DEVICE, FORBIDDEN, FULL, UNREACHABLE, Advice, file_failure
 
 Foreign = sqlite3.Error | OSError | UnicodeEncodeError
 FOREIGN = (sqlite3.Error, OSError, UnicodeEncodeError)
@@ -18,71 +17,40 @@ _LIBRARY_CODE = 0xFF
 """SQLite's extended result codes keep the plain one in their lowest byte."""
 
 
-class _Advice(NamedTuple):
-    message: str
-    suggestion: str
-
-
-_FULL = _Advice(
-    "The disk that holds {path} is full, so nothing was written.",
-    "Free some space, then go on: everything recorded before is intact.",
-)
-_LOCKED = _Advice(
+_LOCKED = Advice(
     "Another process kept {path} locked for too long, so nothing was written.",
     "Try again. If it stays locked, look for a Portico process that hangs and end it.",
 )
-_FORBIDDEN = _Advice(
-    "{path} may not be written.",
-    "Check the owner and the mode of the file and its folder, or set PORTICO_HOME to a folder of yours.",
-)
-_DAMAGED = _Advice(
+_DAMAGED = Advice(
     "{path} is damaged, or is not a Portico log.",
     "Move the file away and start afresh, or bring it back from a backup.",
 )
-_UNREACHABLE = _Advice(
-    "{path} cannot be opened.",
-    "Check that its folder exists and is yours, or set PORTICO_HOME to another folder.",
-)
-_DEVICE = _Advice(
-    "The disk that holds {path} failed to read or write.",
-    "Check the disk and its free space, then try again: everything recorded before is intact.",
-)
-_TOO_LARGE = _Advice(
+_TOO_LARGE = Advice(
     "An event is too large for {path}, so nothing was written.",
     "Ask for the result in smaller parts.",
 )
-_NOT_UNICODE = _Advice(
+_NOT_UNICODE = Advice(
     "A name is not Unicode text, so {path} cannot hold it.",
     "Use a name that can be written as UTF-8.",
 )
-_UNEXPECTED = _Advice(
+_UNEXPECTED = Advice(
     "{path} could not be used.",
     "Run `portico doctor`, and report what it says.",
 )
 
 _BY_LIBRARY_CODE = {
-    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_FULL: FULL,
     sqlite3.SQLITE_BUSY: _LOCKED,
     sqlite3.SQLITE_LOCKED: _LOCKED,
     sqlite3.SQLITE_PROTOCOL: _LOCKED,
-    sqlite3.SQLITE_READONLY: _FORBIDDEN,
-    sqlite3.SQLITE_PERM: _FORBIDDEN,
-    sqlite3.SQLITE_AUTH: _FORBIDDEN,
+    sqlite3.SQLITE_READONLY: FORBIDDEN,
+    sqlite3.SQLITE_PERM: FORBIDDEN,
+    sqlite3.SQLITE_AUTH: FORBIDDEN,
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_NOTADB: _DAMAGED,
-    sqlite3.SQLITE_CANTOPEN: _UNREACHABLE,
-    sqlite3.SQLITE_IOERR: _DEVICE,
+    sqlite3.SQLITE_CANTOPEN: UNREACHABLE,
+    sqlite3.SQLITE_IOERR: DEVICE,
     sqlite3.SQLITE_TOOBIG: _TOO_LARGE,
-}
-_BY_ERRNO = {
-    errno.ENOSPC: _FULL,
-    errno.EDQUOT: _FULL,
-    errno.EACCES: _FORBIDDEN,
-    errno.EPERM: _FORBIDDEN,
-    errno.EROFS: _FORBIDDEN,
-    errno.ENOTDIR: _UNREACHABLE,
-    errno.EEXIST: _UNREACHABLE,
-    errno.EIO: _DEVICE,
 }
 
 
@@ -98,15 +66,11 @@ def is_locked(error: BaseException) -> bool:
 
 def store_failure(error: Foreign, path: Path) -> StoreFailed:
     """What a foreign error is called outside; it stays as the cause."""
+    if isinstance(error, OSError):
+        return file_failure(error, path)
     if isinstance(error, UnicodeEncodeError):
-        advice = _NOT_UNICODE
-    elif isinstance(error, OSError):
-        advice = _BY_ERRNO.get(error.errno or 0, _UNREACHABLE)
-    else:
-        advice = _BY_LIBRARY_CODE.get(library_code(error) or 0, _UNEXPECTED)
-    failure = StoreFailed(f"{advice.message.format(path=path)} ({error})", suggestion=advice.suggestion)
-    failure.__cause__ = error
-    return failure
+        return _NOT_UNICODE.failure(error, path)
+    return _BY_LIBRARY_CODE.get(library_code(error) or 0, _UNEXPECTED).failure(error, path)
 
 
 def file_replaced(path: Path) -> StoreFailed:

@@ -13,12 +13,12 @@ from portico.domain.drafts import SessionDraft
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
+from portico.files.leases import FileLease, FileLeases
 from portico.files.private import make_private_folder
 from portico.store import queries
 from portico.store.connection import ConnectionThread, connect_reader, connect_writer
 from portico.store.errors import DAMAGE_CODES, is_locked, library_code
 from portico.store.group_commit import GroupCommit
-from portico.store.leases import FileLease, FileLeases
 from portico.store.migrations import migrate
 from portico.store.progress import LogLoss, ProgressFile
 from portico.store.verification import find_problems

@@ -50,7 +50,7 @@ class MemoryReviewProvider:
         self.at_stake: PorticoError | None = None
         self.refusal: PorticoError | None = None
 
-    async def settle(self, workspace: Path) -> Sequence[AnyPayload]:
+    async def recover(self, workspace: Path) -> Sequence[AnyPayload]:
         """No folder here is ever left half changed."""
         return ()
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from portico.acp import _schema as acp
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
 from portico.app.local_reviews import LocalReviews
@@ -17,9 +18,8 @@ from portico.app.review import open_reviews
 from portico.domain.errors import InvalidInput, SessionNotFound
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
-from portico.doors.api.event_messages import one_of
 from portico.doors.api.service import ApiService
-from portico.doors.api.session_messages import MAX_PAGE, page_size, read_attachment, read_reply, todos
+from portico.doors.api.session_messages import MAX_PAGE, page_size, read_attachment, read_reply, read_todos
 from portico.sessions.content.attachments import AttachedBytes, AttachedFile
 from portico.sessions.ports import AgentSpec
 from tests.sessions.support import SPEC, Answer, FakeAgent, World, world
@@ -82,15 +82,15 @@ class Calls:
 
 
 @asynccontextmanager
-async def calls(answer: Answer, folder: Path) -> AsyncIterator[Calls]:
+async def calls(answer: Answer, folder: Path, closing: asyncio.Event | None = None) -> AsyncIterator[Calls]:
     async with world(answer, folder) as host:
         here: Any = Here(folder)
         desk = LocalReviews(host.service, host.ports, open_reviews(dict(os.environ), host.clock))
-        service = ApiService(host.service, host.ports, desk, here, asyncio.Event())
+        service = ApiService(host.service, host.ports, desk, here, closing or asyncio.Event())
         try:
             yield Calls(host, service)
         finally:
-            await service.dispatcher.close()
+            await service.turn_queue.close()
 
 
 def asks(*names: str) -> Answer:
@@ -163,7 +163,7 @@ async def test_what_a_session_shows_is_not_ahead_of_its_number(tmp_path: Path) -
 
 async def test_a_call_without_a_session_or_about_one_that_is_not_there_is_refused(tmp_path: Path) -> None:
     async with calls(asks(), tmp_path) as door:
-        with pytest.raises(InvalidInput, match="names no session"):
+        with pytest.raises(InvalidInput, match="session_id is required"):
             await door.detail()
         door.session_id = "nothing"
         for call in (
@@ -206,7 +206,7 @@ def test_an_attachment_by_path_is_of_the_session_s_folder(tmp_path: Path) -> Non
     (tmp_path / "secret").write_text("s")
     (folder / "link").symlink_to(tmp_path / "secret")
     for path in ("../secret", str(tmp_path / "secret"), "link", "a/../../secret"):
-        with pytest.raises(InvalidInput, match="not in the folder"):
+        with pytest.raises(InvalidInput, match="outside the session's workspace"):
             read_attachment(pb.Attachment(source=one_of("path", path)), folder)
     assert read_attachment(pb.Attachment(source=one_of("path", "a/b.txt")), folder) == AttachedFile(
         folder / "a" / "b.txt", folder
@@ -223,17 +223,20 @@ def test_pages_have_a_usual_and_a_largest_size() -> None:
 
 
 def test_a_reply_that_is_none_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="no action"):
+    with pytest.raises(InvalidInput, match="action is required"):
         read_reply(pb.QuestionReply(request_id="q1"))
+    of_a_newer_contract = pb.QuestionReply.from_binary(b"\x10\x63")
+    with pytest.raises(InvalidInput, match="action is required"):
+        read_reply(of_a_newer_contract)
     accept = events_pb.QuestionAction.ACCEPT
     for content in ("[]", "{", '{"a": {"b": 1}}'):
-        with pytest.raises(InvalidInput, match="not right"):
+        with pytest.raises(InvalidInput, match="content_json is not valid"):
             read_reply(pb.QuestionReply(request_id="q1", action=accept, content_json=content))
     assert read_reply(pb.QuestionReply(action=accept, content_json='{"a": 1}')).content == {"a": 1}
 
 
 def test_todos_have_what_was_said_and_the_usual_for_the_rest() -> None:
-    (one, two) = todos(
+    (one, two) = read_todos(
         [
             events_pb.Todo(content="think"),
             events_pb.Todo(

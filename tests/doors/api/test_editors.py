@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.domain import windows
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
-from portico.doors.api.event_messages import one_of
 from portico.doors.api.window_calls import WindowCalls, read_window_answer, to_window_update
 
 
@@ -111,14 +111,14 @@ def test_answers_say_everything_that_the_window_said() -> None:
 
 
 def test_an_answer_without_a_result_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="no result"):
+    with pytest.raises(InvalidInput, match="result is required"):
         read_window_answer(pb.EditorReply(request_id="r1"))
 
 
 async def test_where_no_window_can_be_lent_that_is_said() -> None:
     door = WindowCalls(None, asyncio.Event())
     async with aclosing(door.attach(pb.AttachEditorRequest())) as updates:
-        with pytest.raises(InvalidInput, match="No editor can be attached"):
+        with pytest.raises(InvalidInput, match="does not support attached editors"):
             await anext(updates)
-    with pytest.raises(InvalidInput, match="No editor can be attached"):
+    with pytest.raises(InvalidInput, match="does not support attached editors"):
         door.take(pb.EditorState(editor_id="e1"))

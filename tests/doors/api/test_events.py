@@ -8,14 +8,15 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
+from portico.api.event_reader import from_event
 from portico.api.v1 import events_pb as pb
 from portico.domain import events, values
-from portico.domain.errors import ErrorCode, ErrorDetails
+from portico.domain.errors import ErrorCode, ErrorDetails, MalformedEvent
 from portico.domain.events import PAYLOADS, AnyPayload, Event
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.payload_codec import encode_payload
 from portico.domain.turns import TurnState
-from portico.doors.api.event_messages import to_event, to_payload
+from portico.doors.api.event_messages import ENCODERS, to_event, to_payload
 from tests.doors.api.payloads import payload_of
 
 
@@ -30,6 +31,10 @@ def told(payload: AnyPayload) -> Any:
     return json.loads(to_payload(payload).to_json())
 
 
+def test_every_kind_of_payload_has_an_encoder() -> None:
+    assert set(ENCODERS) == set(PAYLOADS.values())
+
+
 @pytest.mark.parametrize("kind", sorted(PAYLOADS))
 def test_no_value_of_any_event_is_lost_on_the_way(kind: str) -> None:
     @settings(max_examples=25)
@@ -40,6 +45,7 @@ def test_no_value_of_any_event_is_lost_on_the_way(kind: str) -> None:
         assert message.payload.field == kind
         assert pb.Event.from_binary(message.to_binary()) == message
         assert json.loads(message.to_json())["at"] == "2026-01-01T00:00:00.123Z"
+        assert to_event(from_event(message)) == message
         heard = {str(one) for one in leaves(told(payload))}
         for value in leaves(json.loads(encode_payload(payload))):
             assert_heard(value, heard, payload)
@@ -112,6 +118,32 @@ def test_every_state_has_its_word() -> None:
     for state in TurnState:
         changed = told(events.StateChanged(state=state, previous=TurnState.IDLE))
         assert changed["state"] == f"TURN_STATE_{state.name}"
+
+
+def test_a_client_gets_back_the_payload_that_the_log_has() -> None:
+    payloads: list[AnyPayload] = [
+        events.TextDelta(text="a", message_id="m"),
+        events.ToolUpdated(tool_id="a", content=(), status="completed"),
+        events.ToolUpdated(tool_id="a", content=(values.DiffPart(path="p", new_text="n"),)),
+        events.UsageUpdated(used=0, cost=0.5),
+        events.QuestionAnswered(request_id="q", action="accept", by="person", content={"a": ("b", "c")}),
+        events.Notice(level="warning", text="t", source="agent"),
+        events.SessionStarted(
+            workspace="/w",
+            agent="a",
+            continued=False,
+            mode="proposal",
+            portico_version="1",
+            forked_from=values.ForkedFrom(session_id=SessionId("o"), last_turn=TurnId("t")),
+        ),
+    ]
+    for payload in payloads:
+        assert from_event(to_event(event(payload))) == event(payload)
+
+
+def test_an_event_of_an_unknown_kind_is_reported() -> None:
+    with pytest.raises(MalformedEvent, match="an event with no payload"):
+        from_event(pb.Event(session_id="s", seq=1))
 
 
 def leaves(value: Any) -> Iterator[str | int | float | bool]:

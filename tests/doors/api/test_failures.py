@@ -69,4 +69,4 @@ async def test_a_failure_without_a_name_shows_nothing_of_our_insides(
     assert failed.value.code is Code.INTERNAL
     assert "secret" not in failed.value.message
     assert "secret" not in repr(details_of(failed.value))
-    assert "has no name" in caplog.text
+    assert "unexpected error in a call" in caplog.text

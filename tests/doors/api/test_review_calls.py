@@ -110,7 +110,7 @@ async def reviewed(folder: Path) -> AsyncIterator[Reviewed]:
     try:
         yield made
     finally:
-        await made.ticking(made.door.dispatcher.close())
+        await made.ticking(made.door.turn_queue.close())
         await made.ticking(made.service.close())
 
 
@@ -305,7 +305,7 @@ async def test_nothing_is_decided_in_the_middle_of_a_turn_or_while_others_write_
         review.gate = asyncio.Event()
         turn = asyncio.create_task(review.turn(changes_two_files))
         async with asyncio.timeout(30):
-            while not review.service.is_busy(SessionId(review.session_id)):
+            while not review.service.session(SessionId(review.session_id)).is_busy:
                 await asyncio.wait((turn,), timeout=0.001)
         with pytest.raises(SessionBusy, match="in the middle of a turn"):
             await review.apply()
@@ -373,7 +373,7 @@ async def test_a_worktree_is_finished_on_the_persons_branch(folder: Path) -> Non
         assert done.reference == "refs/heads/main"
         assert git(folder, "log", "-1", "--format=%H %s") == f"{done.commit} Two files\n"
         assert (folder / "b.txt").exists()
-        with pytest.raises(InvalidInput, match="no ending"):
+        with pytest.raises(InvalidInput, match="ending is required"):
             await review.door.finish_review(pb.FinishReviewRequest(session_id=review.session_id), NOBODY)
 
 

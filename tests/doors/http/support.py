@@ -13,7 +13,7 @@ from connectrpc.codec import proto_binary_codec
 from connectrpc.request import RequestContext
 from protobuf import Oneof
 
-from portico.api.v1.agent_connect import AgentService, AgentServiceASGIApplication
+from portico.api.health import ServerHealth
 from portico.api.v1.agent_pb import (
     GetServerInfoRequest,
     GetServerInfoResponse,
@@ -23,10 +23,11 @@ from portico.api.v1.agent_pb import (
     WatchSessionsRequest,
     WatchSessionsResponse,
 )
+from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
 from portico.doors.api.json_codec import BoundedJsonCodec
 from portico.doors.api.service import stream_paths
 from portico.doors.http.admission import MOST_STREAMS, AdmissionControl, StreamLimit
-from portico.doors.http.app import ServerHealth, build_app
+from portico.doors.http.app import build_app
 from portico.doors.http.asgi import ASGIApp
 from portico.doors.http.guard import MAX_BODY_BYTES, SERVICE_PATH, cookie_name
 from portico.doors.http.http1_connection import Http1Connection

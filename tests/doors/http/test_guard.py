@@ -5,8 +5,9 @@ import time
 
 import pytest
 
+from portico.config.server_files import make_token
 from portico.doors.http.asgi import HttpRequest
-from portico.doors.http.credentials import PASS_SECONDS, Credentials, make_pass, make_token
+from portico.doors.http.credentials import PASS_SECONDS, Credentials, make_pass
 from portico.doors.http.guard import MAX_BODY_BYTES, SERVICE_PATH, RequestGuard
 from portico.doors.http.refusals import RequestRefused
 from tests.doors.http.support import INFO, JSON_BODY, TOKEN, Door, bearer, open_door

@@ -7,10 +7,9 @@ import socket
 
 import pytest
 
+from portico.api.health import CHALLENGE_HEADER, make_proof
 from portico.domain.errors import StoreFailed
-from portico.doors.http.app import CHALLENGE_HEADER
 from portico.doors.http.asgi import Receive, Scope, Send
-from portico.doors.http.credentials import make_proof
 from portico.doors.http.guard import MAX_BODY_BYTES
 from portico.doors.http.http1_connection import Http1Connection
 from portico.doors.http.server import HttpServer, listen

@@ -66,7 +66,7 @@ def test_the_welcome_shows_the_porch_who_is_here_and_three_hints(terminal: FakeT
         "    ▄█▄",
         " ▄███████▄   Portico 0.1.0",
         "  █ █ █ █    porter in ~/code/app",
-        "  █ █ █ █    / commands   @ files   Ctrl-D leaves",
+        "  █ █ █ █    / commands   @ files   Ctrl-D exit",
         " ▀▀▀▀▀▀▀▀▀",
     ]
 
@@ -85,7 +85,7 @@ def test_a_session_that_goes_on_is_named() -> None:
     welcome = Welcome(version="1", agent="porter", workspace="/a", session="Fix \x1b[2Jthe tests")
     print_welcome(welcome, output, term="xterm")
     assert output.getvalue() == (
-        "Portico 1: porter in /a\ncontinuing Fix the tests\n/ commands, @ files, Ctrl-D leaves\n"
+        "Portico 1: porter in /a\ncontinuing Fix the tests\n/ commands, @ files, Ctrl-D exit\n"
     )
 
 

@@ -108,9 +108,9 @@ def test_the_open_block_is_redrawn_in_place_and_finished_ones_are_written_once()
 def test_a_turn_without_output_shows_what_it_is_doing_and_how_to_stop_it() -> None:
     stage = Stage()
     starting = StateChanged(state=TurnState.STARTING, previous=TurnState.IDLE)
-    assert stage.show(started(), starting, pause=0.06) == "⠙ Starting porter · Ctrl-C stops\n"
+    assert stage.show(started(), starting, pause=0.06) == "⠙ Starting porter · Ctrl-C to stop\n"
     stage.wait(3)
-    assert stage.screen.text.endswith("Starting porter · 3s · Ctrl-C stops\n")
+    assert stage.screen.text.endswith("Starting porter · 3s · Ctrl-C to stop\n")
     assert stage.show(ended()) == "✓ 2.3s\n"
 
 
@@ -213,7 +213,7 @@ def test_a_turn_that_the_agent_remembers_has_no_duration() -> None:
     shown = Stage(prompts="shown").show(
         PromptSubmitted(text="One"), text("Done."), end, PromptSubmitted(text="Two")
     )
-    assert shown == "❯ One\n\nDone.\n\n✓ as the agent remembers it · 2 tools\n\n❯ Two\n"
+    assert shown == "❯ One\n\nDone.\n\n✓ replayed by the agent · 2 tools\n\n❯ Two\n"
 
 
 def test_a_session_that_is_read_again_shows_its_prompts() -> None:

@@ -267,3 +267,10 @@ def test_plain_output_loads_no_library_for_terminals() -> None:
         [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_tool_call_that_was_never_announced_has_short_paths_too() -> None:
+    outputs = Outputs()
+    done = ToolCompleted(tool_id="c9", success=True, duration_ms=0, title="Edit /work/app/src/a.py")
+    feed(renderer_on(outputs), started(workspace="/work/app"), done)
+    assert "done: Edit src/a.py" in outputs.notes

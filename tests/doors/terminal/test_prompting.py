@@ -14,13 +14,13 @@ from prompt_toolkit.output import DummyOutput
 from portico.domain.events import CommandsUpdated, StateChanged, UsageUpdated
 from portico.domain.turns import TurnState
 from portico.domain.values import AgentCommand
-from portico.doors.terminal.input.chat_input import KeptPrompt, PlainChatInput
+from portico.doors.terminal.input.chat_input import PlainChatInput
 from portico.doors.terminal.input.chat_line import ChatLine
 from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.input.completion import ChatCompleter, is_completable
 from portico.doors.terminal.input.editable_field_input import EditableFieldInput
 from portico.doors.terminal.input.line_reader import LineReader
-from portico.doors.terminal.input.prompt_blanks import Blank
+from portico.doors.terminal.input.prompt_blanks import Blank, KeptPrompt
 from portico.doors.terminal.input.workspace_files import WorkspaceFiles
 from tests.doors.terminal.support import make_event, started
 
@@ -191,7 +191,7 @@ def test_a_slash_offers_the_agents_commands_with_what_they_do(status: ChatStatus
 def test_a_slash_offers_the_chats_own_commands_behind_them(status: ChatStatus) -> None:
     assert [name for _, name, _ in completions(status, "/")][-4:-1] == ["/options", "/proposal", "/exit"]
     assert completions(status, "/op") == [
-        ("/options ", "/options", "see and set the agent's options  NAME VALUE")
+        ("/options ", "/options", "show or change the agent's options  NAME VALUE")
     ]
 
 

@@ -82,7 +82,7 @@ def test_what_is_typed_becomes_the_value_that_it_means(
 @pytest.mark.parametrize(
     ("field", "typed", "complaint"),
     [
-        (PORT, "", "Port is needed."),
+        (PORT, "", "Port is required."),
         (PORT, "0", "Port must be 1 to 65535."),
         (PORT, "1e3", "Port is a whole number."),
         (PORT, "nan", "Port is a number."),
@@ -90,7 +90,7 @@ def test_what_is_typed_becomes_the_value_that_it_means(
         (ONE, "0", "one is one of h, o."),
         (SOME, "1,2", "some takes at most 1 of the choices."),
         (LOUD, "perhaps", "loud is yes or no."),
-        (WORD, "", "word is needed."),
+        (WORD, "", "word is required."),
     ],
 )
 def test_what_does_not_fit_is_answered_in_a_sentence(
@@ -101,11 +101,11 @@ def test_what_does_not_fit_is_answered_in_a_sentence(
 
 
 def test_the_prompt_says_what_fits_and_what_an_empty_line_means() -> None:
-    assert field_prompt(HOST) == "Host (Enter: localhost, -: nothing): "
+    assert field_prompt(HOST) == "Host (Enter: localhost, -: skip): "
     assert field_prompt(PORT) == "Port (1 to 65535): "
-    assert field_prompt(ONE) == "one (a number, Enter: nothing): "
-    assert field_prompt(SOME) == "some (numbers, with commas between, at most 1, Enter: Ham, -: nothing): "
-    assert field_prompt(LOUD) == "loud (y/n, Enter: no, -: nothing): "
+    assert field_prompt(ONE) == "one (a number, Enter: skip): "
+    assert field_prompt(SOME) == "some (comma-separated numbers, at most 1, Enter: Ham, -: skip): "
+    assert field_prompt(LOUD) == "loud (y/n, Enter: no, -: skip): "
     assert field_prompt(WORD) == "word: "
     assert choice_lines(ONE) == ["1  Ham", "2  Olives  green"]
 
@@ -170,7 +170,7 @@ class TestLooks:
         stage.show(RUNNING, asked)
         with stage.renderer.question(asked):
             shown = stage.screen.text
-        assert shown.splitlines() == ["▌ Where to?", "▌ A server", "▌ For the page.", "▌ Esc declines"]
+        assert shown.splitlines() == ["▌ Where to?", "▌ A server", "▌ For the page.", "▌ Esc to decline"]
         assert "Where to?" not in stage.show(ANSWERED).replace(shown, "")
 
     def test_one_that_was_answered_elsewhere_or_before_is_told_with_its_answers(self) -> None:
@@ -180,7 +180,7 @@ class TestLooks:
             "✓ Answered: Where to?",
             "    Host: here",
             "    Port: 80",
-            "    word: (not kept)",
+            "    word: (not stored)",
         ]
 
     def test_one_that_is_answered_elsewhere_while_it_is_shown_is_told_with_its_answers(self) -> None:
@@ -223,5 +223,5 @@ class TestLooks:
             "answered: Where to?",
             "  host: here",
             "  Port: 80",
-            "  word: (not kept)",
+            "  word: (not stored)",
         ]

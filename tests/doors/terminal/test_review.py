@@ -52,7 +52,7 @@ def test_a_proposal_is_a_list_of_files_and_the_commands_that_decide_on_it() -> N
         ▌   It may hold secrets.
         ▌ − x.png  deleted · binary
         ▌ … 3 more files
-        ▌ look     portico review show s1 --diff
+        ▌ show     portico review show s1 --diff
         ▌ apply    portico review apply --session s1
         ▌ discard  portico review discard --session s1
 
@@ -65,12 +65,12 @@ def test_what_became_of_it_is_one_line_and_the_way_back() -> None:
     shown = Stage().show(started(), APPLIED, RESTORED)
     assert shown == picture(
         """
-        ✓ Applied: the proposal is in your files
-          take back  portico review undo --session s1
+        ✓ Applied to your files
+          undo  portico review undo --session s1
 
-        ✓ Back at checkpoint c1: 2 files changed
-          your own changes since  portico review show s1 --proposal p2 --diff
-          as it was before that   portico checkpoints restore c2 --session s1
+        ✓ Restored checkpoint c1: 2 files changed
+          your changes since  portico review show s1 --proposal p2 --diff
+          undo this restore   portico checkpoints restore c2 --session s1
         """
     )
 
@@ -90,8 +90,8 @@ def test_files_that_changed_outside_the_review_come_with_the_commands_that_put_t
         """
         ! This file changed in your folder during this turn, outside the review: a.txt.
           changed: a.txt
-          look      portico checkpoints diff c1 --session s1
-          put back  portico checkpoints restore c1 --session s1
+          show     portico checkpoints diff c1 --session s1
+          restore  portico checkpoints restore c1 --session s1
         """
     )
     lines: list[str] = []
@@ -99,8 +99,8 @@ def test_files_that_changed_outside_the_review_come_with_the_commands_that_put_t
     assert "".join(lines).splitlines() == [
         "warning: This file changed in your folder during this turn, outside the review: a.txt.",
         "  changed: a.txt",
-        "  look: portico checkpoints diff c1 --session s1",
-        "  put back: portico checkpoints restore c1 --session s1",
+        "  show: portico checkpoints diff c1 --session s1",
+        "  restore: portico checkpoints restore c1 --session s1",
     ]
 
 
@@ -114,12 +114,12 @@ def test_a_checkpoint_is_taken_in_silence_unless_it_lacks_something() -> None:
     taken = CheckpointCreated(checkpoint_id="c1", label="fix it", moment="before_turn")
     assert Stage().show(started(), taken).strip() == ""
     lacking = msgspec.structs.replace(taken, left_out=2)
-    assert "lacks 2 files" in Stage().show(started(), lacking)
+    assert "does not include 2 files" in Stage().show(started(), lacking)
     notes: list[str] = []
     feed(plain(notes.append), started(), taken)
     assert notes == []
     feed(plain(notes.append), started(), lacking)
-    assert notes[0].startswith("info: The checkpoint lacks 2 files")
+    assert notes[0].startswith("info: The checkpoint does not include 2 files")
 
 
 def test_a_pipe_gets_the_same_as_lines_beside_the_answer() -> None:
@@ -135,14 +135,14 @@ def test_a_pipe_gets_the_same_as_lines_beside_the_answer() -> None:
             It may hold secrets.
           x.png  deleted, binary
           and 3 more files
-          look: portico review show s1 --diff
+          show: portico review show s1 --diff
           apply: portico review apply --session s1
           discard: portico review discard --session s1
-        applied: the proposal is in your files
-          take back: portico review undo --session s1
-        back at checkpoint c1: 2 files changed
-          your own changes since: portico review show s1 --proposal p2 --diff
-          as it was before that: portico checkpoints restore c2 --session s1
+        applied to your files
+          undo: portico review undo --session s1
+        restored checkpoint c1: 2 files changed
+          your changes since: portico review show s1 --proposal p2 --diff
+          undo this restore: portico checkpoints restore c2 --session s1
         """
     )
 

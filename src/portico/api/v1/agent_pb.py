@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 _GetServerInfoRequestFields: TypeAlias = NoReturn
 
 class GetServerInfoRequest(Message[_GetServerInfoRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetServerInfoRequest
-    ```
-    """
 
     __slots__ = ()
 
@@ -45,41 +40,6 @@ class GetServerInfoRequest(Message[_GetServerInfoRequestFields]):
 _GetServerInfoResponseFields: TypeAlias = Literal["version", "page_build", "started_at", "workspace", "default_agent", "home"]
 
 class GetServerInfoResponse(Message[_GetServerInfoResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetServerInfoResponse
-    ```
-
-    Attributes:
-        version:
-            ```proto
-            string version = 1;
-            ```
-        page_build:
-            Names the built page that this server carries; a page with another name reloads.
-
-            ```proto
-            string page_build = 2;
-            ```
-        started_at:
-            ```proto
-            optional google.protobuf.Timestamp started_at = 3;
-            ```
-        workspace:
-            The folder that the server was started for.
-
-            ```proto
-            string workspace = 4;
-            ```
-        default_agent:
-            ```proto
-            string default_agent = 5;
-            ```
-        home:
-            ```proto
-            string home = 6;
-            ```
-    """
 
     __slots__ = ("version", "page_build", "started_at", "workspace", "default_agent", "home")
 
@@ -107,83 +67,6 @@ class GetServerInfoResponse(Message[_GetServerInfoResponseFields]):
 _SessionSummaryFields: TypeAlias = Literal["session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode", "queued", "sandbox"]
 
 class SessionSummary(Message[_SessionSummaryFields]):
-    """
-    ```proto
-    message portico.v1.SessionSummary
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        workspace:
-            ```proto
-            string workspace = 2;
-            ```
-        agent:
-            ```proto
-            string agent = 3;
-            ```
-        title:
-            ```proto
-            string title = 4;
-            ```
-        state:
-            ```proto
-            portico.v1.TurnState state = 5;
-            ```
-        created_at:
-            ```proto
-            optional google.protobuf.Timestamp created_at = 6;
-            ```
-        updated_at:
-            ```proto
-            optional google.protobuf.Timestamp updated_at = 7;
-            ```
-        last_seq:
-            ```proto
-            int64 last_seq = 8;
-            ```
-        reads_only:
-            ```proto
-            bool reads_only = 9;
-            ```
-        has_draft:
-            Words that were typed and not sent.
-
-            ```proto
-            bool has_draft = 10;
-            ```
-        is_new:
-            No prompt has been sent yet.
-
-            ```proto
-            bool is_new = 11;
-            ```
-        waiting:
-            Questions and permissions that wait for the person.
-
-            ```proto
-            int32 waiting = 12;
-            ```
-        mode:
-            ```proto
-            portico.v1.ReviewMode mode = 13;
-            ```
-        queued:
-            Prompts in line, to be sent when it is their turn.
-
-            ```proto
-            int32 queued = 14;
-            ```
-        sandbox:
-            How far the running agent is confined; unset while none runs, or when no sandbox was wanted.
-
-            ```proto
-            optional portico.v1.SandboxInForce sandbox = 15;
-            ```
-    """
 
     __slots__ = ("session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode", "queued", "sandbox")
 
@@ -229,71 +112,6 @@ class SessionSummary(Message[_SessionSummaryFields]):
 _SessionDetailFields: TypeAlias = Literal["summary", "commands", "options", "usage", "plan", "todos", "permissions", "questions", "desk", "prompt_capabilities", "can_fork", "open_elsewhere", "proposals"]
 
 class SessionDetail(Message[_SessionDetailFields]):
-    """
-    Everything a door shows besides the timeline, as of last_seq.
-
-    ```proto
-    message portico.v1.SessionDetail
-    ```
-
-    Attributes:
-        summary:
-            ```proto
-            optional portico.v1.SessionSummary summary = 1;
-            ```
-        commands:
-            ```proto
-            repeated portico.v1.Command commands = 2;
-            ```
-        options:
-            ```proto
-            repeated portico.v1.ConfigOption options = 3;
-            ```
-        usage:
-            ```proto
-            optional portico.v1.UsageUpdated usage = 4;
-            ```
-        plan:
-            ```proto
-            repeated portico.v1.PlanEntry plan = 5;
-            ```
-        todos:
-            ```proto
-            repeated portico.v1.Todo todos = 6;
-            ```
-        permissions:
-            ```proto
-            repeated portico.v1.PermissionRequested permissions = 7;
-            ```
-        questions:
-            ```proto
-            repeated portico.v1.QuestionAsked questions = 8;
-            ```
-        desk:
-            ```proto
-            optional portico.v1.Desk desk = 9;
-            ```
-        prompt_capabilities:
-            ```proto
-            optional portico.v1.PromptCapabilities prompt_capabilities = 10;
-            ```
-        can_fork:
-            ```proto
-            bool can_fork = 11;
-            ```
-        open_elsewhere:
-            Another process has the session open: it can be watched here, not used.
-
-            ```proto
-            bool open_elsewhere = 12;
-            ```
-        proposals:
-            The proposals that are open, with the latest diffs that fit.
-
-            ```proto
-            repeated portico.v1.ProposalUpdated proposals = 13;
-            ```
-    """
 
     __slots__ = ("summary", "commands", "options", "usage", "plan", "todos", "permissions", "questions", "desk", "prompt_capabilities", "can_fork", "open_elsewhere", "proposals")
 
@@ -335,27 +153,6 @@ class SessionDetail(Message[_SessionDetailFields]):
 _PromptCapabilitiesFields: TypeAlias = Literal["image", "audio", "embedded_context"]
 
 class PromptCapabilities(Message[_PromptCapabilitiesFields]):
-    """
-    What the agent takes in a prompt besides text and links.
-
-    ```proto
-    message portico.v1.PromptCapabilities
-    ```
-
-    Attributes:
-        image:
-            ```proto
-            bool image = 1;
-            ```
-        audio:
-            ```proto
-            bool audio = 2;
-            ```
-        embedded_context:
-            ```proto
-            bool embedded_context = 3;
-            ```
-    """
 
     __slots__ = ("image", "audio", "embedded_context")
 
@@ -377,33 +174,6 @@ class PromptCapabilities(Message[_PromptCapabilitiesFields]):
 _DeskFields: TypeAlias = Literal["draft", "client_id", "queue", "revision"]
 
 class Desk(Message[_DeskFields]):
-    """
-    What lies ready to be sent: the draft, and the prompts that wait for the turn to end.
-
-    ```proto
-    message portico.v1.Desk
-    ```
-
-    Attributes:
-        draft:
-            ```proto
-            string draft = 1;
-            ```
-        client_id:
-            Whoever wrote the draft last, so that it need not take its own words back.
-
-            ```proto
-            string client_id = 2;
-            ```
-        queue:
-            ```proto
-            repeated portico.v1.QueuedPrompt queue = 3;
-            ```
-        revision:
-            ```proto
-            int64 revision = 4;
-            ```
-    """
 
     __slots__ = ("draft", "client_id", "queue", "revision")
 
@@ -427,25 +197,6 @@ class Desk(Message[_DeskFields]):
 _QueuedPromptFields: TypeAlias = Literal["prompt_id", "text", "attachments"]
 
 class QueuedPrompt(Message[_QueuedPromptFields]):
-    """
-    ```proto
-    message portico.v1.QueuedPrompt
-    ```
-
-    Attributes:
-        prompt_id:
-            ```proto
-            string prompt_id = 1;
-            ```
-        text:
-            ```proto
-            string text = 2;
-            ```
-        attachments:
-            ```proto
-            int32 attachments = 3;
-            ```
-    """
 
     __slots__ = ("prompt_id", "text", "attachments")
 
@@ -467,35 +218,6 @@ class QueuedPrompt(Message[_QueuedPromptFields]):
 _StartSessionRequestFields: TypeAlias = Literal["workspace", "agent", "reads_only", "mode"]
 
 class StartSessionRequest(Message[_StartSessionRequestFields]):
-    """
-    ```proto
-    message portico.v1.StartSessionRequest
-    ```
-
-    Attributes:
-        workspace:
-            Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-        agent:
-            Empty: the default agent.
-
-            ```proto
-            string agent = 2;
-            ```
-        reads_only:
-            ```proto
-            bool reads_only = 3;
-            ```
-        mode:
-            Unspecified: as the settings say, and directly if they say nothing.
-
-            ```proto
-            portico.v1.ReviewMode mode = 4;
-            ```
-    """
 
     __slots__ = ("workspace", "agent", "reads_only", "mode")
 
@@ -519,17 +241,6 @@ class StartSessionRequest(Message[_StartSessionRequestFields]):
 _StartSessionResponseFields: TypeAlias = Literal["session"]
 
 class StartSessionResponse(Message[_StartSessionResponseFields]):
-    """
-    ```proto
-    message portico.v1.StartSessionResponse
-    ```
-
-    Attributes:
-        session:
-            ```proto
-            optional portico.v1.SessionDetail session = 1;
-            ```
-    """
 
     __slots__ = ("session",)
 
@@ -547,35 +258,6 @@ class StartSessionResponse(Message[_StartSessionResponseFields]):
 _ListSessionsRequestFields: TypeAlias = Literal["workspace", "search", "limit", "after_session_id"]
 
 class ListSessionsRequest(Message[_ListSessionsRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListSessionsRequest
-    ```
-
-    Attributes:
-        workspace:
-            Empty: all folders.
-
-            ```proto
-            string workspace = 1;
-            ```
-        search:
-            Words that the title, the folder or the agent must have.
-
-            ```proto
-            string search = 2;
-            ```
-        limit:
-            ```proto
-            int32 limit = 3;
-            ```
-        after_session_id:
-            Only sessions that changed before this one did.
-
-            ```proto
-            string after_session_id = 4;
-            ```
-    """
 
     __slots__ = ("workspace", "search", "limit", "after_session_id")
 
@@ -599,21 +281,6 @@ class ListSessionsRequest(Message[_ListSessionsRequestFields]):
 _ListSessionsResponseFields: TypeAlias = Literal["sessions", "more"]
 
 class ListSessionsResponse(Message[_ListSessionsResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListSessionsResponse
-    ```
-
-    Attributes:
-        sessions:
-            ```proto
-            repeated portico.v1.SessionSummary sessions = 1;
-            ```
-        more:
-            ```proto
-            bool more = 2;
-            ```
-    """
 
     __slots__ = ("sessions", "more")
 
@@ -633,19 +300,6 @@ class ListSessionsResponse(Message[_ListSessionsResponseFields]):
 _WatchSessionsRequestFields: TypeAlias = Literal["workspace"]
 
 class WatchSessionsRequest(Message[_WatchSessionsRequestFields]):
-    """
-    ```proto
-    message portico.v1.WatchSessionsRequest
-    ```
-
-    Attributes:
-        workspace:
-            Empty: all folders.
-
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -663,17 +317,6 @@ class WatchSessionsRequest(Message[_WatchSessionsRequestFields]):
 _WatchSessionsResponseFields: TypeAlias = Literal["changed", "removed_session_id", "heartbeat"]
 
 class WatchSessionsResponse(Message[_WatchSessionsResponseFields]):
-    """
-    ```proto
-    message portico.v1.WatchSessionsResponse
-    ```
-
-    Attributes:
-        change:
-            ```proto
-            oneof change
-            ```
-    """
 
     __slots__ = ("change",)
 
@@ -691,19 +334,6 @@ class WatchSessionsResponse(Message[_WatchSessionsResponseFields]):
 _HeartbeatFields: TypeAlias = Literal["last_seq"]
 
 class Heartbeat(Message[_HeartbeatFields]):
-    """
-    Says that the stream is alive, and how far it is.
-
-    ```proto
-    message portico.v1.Heartbeat
-    ```
-
-    Attributes:
-        last_seq:
-            ```proto
-            int64 last_seq = 1;
-            ```
-    """
 
     __slots__ = ("last_seq",)
 
@@ -721,17 +351,6 @@ class Heartbeat(Message[_HeartbeatFields]):
 _GetSessionRequestFields: TypeAlias = Literal["session_id"]
 
 class GetSessionRequest(Message[_GetSessionRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetSessionRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -749,17 +368,6 @@ class GetSessionRequest(Message[_GetSessionRequestFields]):
 _GetSessionResponseFields: TypeAlias = Literal["session"]
 
 class GetSessionResponse(Message[_GetSessionResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetSessionResponse
-    ```
-
-    Attributes:
-        session:
-            ```proto
-            optional portico.v1.SessionDetail session = 1;
-            ```
-    """
 
     __slots__ = ("session",)
 
@@ -777,29 +385,6 @@ class GetSessionResponse(Message[_GetSessionResponseFields]):
 _GetTimelineRequestFields: TypeAlias = Literal["session_id", "before_seq", "limit"]
 
 class GetTimelineRequest(Message[_GetTimelineRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetTimelineRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        before_seq:
-            Zero: from the tail.
-
-            ```proto
-            int64 before_seq = 2;
-            ```
-        limit:
-            Zero: the server's choice.
-
-            ```proto
-            int32 limit = 3;
-            ```
-    """
 
     __slots__ = ("session_id", "before_seq", "limit")
 
@@ -821,23 +406,6 @@ class GetTimelineRequest(Message[_GetTimelineRequestFields]):
 _GetTimelineResponseFields: TypeAlias = Literal["events", "more"]
 
 class GetTimelineResponse(Message[_GetTimelineResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetTimelineResponse
-    ```
-
-    Attributes:
-        events:
-            Oldest first.
-
-            ```proto
-            repeated portico.v1.Event events = 1;
-            ```
-        more:
-            ```proto
-            bool more = 2;
-            ```
-    """
 
     __slots__ = ("events", "more")
 
@@ -857,17 +425,6 @@ class GetTimelineResponse(Message[_GetTimelineResponseFields]):
 _ResumeSessionRequestFields: TypeAlias = Literal["session_id"]
 
 class ResumeSessionRequest(Message[_ResumeSessionRequestFields]):
-    """
-    ```proto
-    message portico.v1.ResumeSessionRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -885,17 +442,6 @@ class ResumeSessionRequest(Message[_ResumeSessionRequestFields]):
 _ResumeSessionResponseFields: TypeAlias = Literal["session"]
 
 class ResumeSessionResponse(Message[_ResumeSessionResponseFields]):
-    """
-    ```proto
-    message portico.v1.ResumeSessionResponse
-    ```
-
-    Attributes:
-        session:
-            ```proto
-            optional portico.v1.SessionDetail session = 1;
-            ```
-    """
 
     __slots__ = ("session",)
 
@@ -913,17 +459,6 @@ class ResumeSessionResponse(Message[_ResumeSessionResponseFields]):
 _DiscardTurnRequestFields: TypeAlias = Literal["session_id"]
 
 class DiscardTurnRequest(Message[_DiscardTurnRequestFields]):
-    """
-    ```proto
-    message portico.v1.DiscardTurnRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -941,11 +476,6 @@ class DiscardTurnRequest(Message[_DiscardTurnRequestFields]):
 _DiscardTurnResponseFields: TypeAlias = NoReturn
 
 class DiscardTurnResponse(Message[_DiscardTurnResponseFields]):
-    """
-    ```proto
-    message portico.v1.DiscardTurnResponse
-    ```
-    """
 
     __slots__ = ()
 
@@ -959,17 +489,6 @@ class DiscardTurnResponse(Message[_DiscardTurnResponseFields]):
 _ForkSessionRequestFields: TypeAlias = Literal["session_id"]
 
 class ForkSessionRequest(Message[_ForkSessionRequestFields]):
-    """
-    ```proto
-    message portico.v1.ForkSessionRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -987,17 +506,6 @@ class ForkSessionRequest(Message[_ForkSessionRequestFields]):
 _ForkSessionResponseFields: TypeAlias = Literal["session"]
 
 class ForkSessionResponse(Message[_ForkSessionResponseFields]):
-    """
-    ```proto
-    message portico.v1.ForkSessionResponse
-    ```
-
-    Attributes:
-        session:
-            ```proto
-            optional portico.v1.SessionDetail session = 1;
-            ```
-    """
 
     __slots__ = ("session",)
 
@@ -1015,23 +523,6 @@ class ForkSessionResponse(Message[_ForkSessionResponseFields]):
 _ClearSessionRequestFields: TypeAlias = Literal["session_id", "discard_proposals"]
 
 class ClearSessionRequest(Message[_ClearSessionRequestFields]):
-    """
-    ```proto
-    message portico.v1.ClearSessionRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        discard_proposals:
-            Deletes the session also where it proposes changes that nobody has decided on, or its branch is not finished.
-
-            ```proto
-            bool discard_proposals = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "discard_proposals")
 
@@ -1051,11 +542,6 @@ class ClearSessionRequest(Message[_ClearSessionRequestFields]):
 _ClearSessionResponseFields: TypeAlias = NoReturn
 
 class ClearSessionResponse(Message[_ClearSessionResponseFields]):
-    """
-    ```proto
-    message portico.v1.ClearSessionResponse
-    ```
-    """
 
     __slots__ = ()
 
@@ -1069,21 +555,6 @@ class ClearSessionResponse(Message[_ClearSessionResponseFields]):
 _ExportSessionRequestFields: TypeAlias = Literal["session_id", "format"]
 
 class ExportSessionRequest(Message[_ExportSessionRequestFields]):
-    """
-    ```proto
-    message portico.v1.ExportSessionRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        format:
-            ```proto
-            portico.v1.ExportFormat format = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "format")
 
@@ -1103,21 +574,6 @@ class ExportSessionRequest(Message[_ExportSessionRequestFields]):
 _ExportSessionResponseFields: TypeAlias = Literal["file_name", "content"]
 
 class ExportSessionResponse(Message[_ExportSessionResponseFields]):
-    """
-    ```proto
-    message portico.v1.ExportSessionResponse
-    ```
-
-    Attributes:
-        file_name:
-            ```proto
-            string file_name = 1;
-            ```
-        content:
-            ```proto
-            string content = 2;
-            ```
-    """
 
     __slots__ = ("file_name", "content")
 
@@ -1137,17 +593,6 @@ class ExportSessionResponse(Message[_ExportSessionResponseFields]):
 _GetConversationPreviewRequestFields: TypeAlias = Literal["session_id"]
 
 class GetConversationPreviewRequest(Message[_GetConversationPreviewRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetConversationPreviewRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -1165,21 +610,6 @@ class GetConversationPreviewRequest(Message[_GetConversationPreviewRequestFields
 _GetConversationPreviewResponseFields: TypeAlias = Literal["last_prompt", "last_answer"]
 
 class GetConversationPreviewResponse(Message[_GetConversationPreviewResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetConversationPreviewResponse
-    ```
-
-    Attributes:
-        last_prompt:
-            ```proto
-            string last_prompt = 1;
-            ```
-        last_answer:
-            ```proto
-            string last_answer = 2;
-            ```
-    """
 
     __slots__ = ("last_prompt", "last_answer")
 
@@ -1199,25 +629,6 @@ class GetConversationPreviewResponse(Message[_GetConversationPreviewResponseFiel
 _AttachmentFields: TypeAlias = Literal["name", "mime_type", "path", "data"]
 
 class Attachment(Message[_AttachmentFields]):
-    """
-    ```proto
-    message portico.v1.Attachment
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        mime_type:
-            ```proto
-            string mime_type = 2;
-            ```
-        source:
-            ```proto
-            oneof source
-            ```
-    """
 
     __slots__ = ("name", "mime_type", "source")
 
@@ -1239,35 +650,6 @@ class Attachment(Message[_AttachmentFields]):
 _InvokeRequestFields: TypeAlias = Literal["session_id", "text", "attachments", "when_busy", "queued_prompt_id"]
 
 class InvokeRequest(Message[_InvokeRequestFields]):
-    """
-    ```proto
-    message portico.v1.InvokeRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        text:
-            ```proto
-            string text = 2;
-            ```
-        attachments:
-            ```proto
-            repeated portico.v1.Attachment attachments = 3;
-            ```
-        when_busy:
-            ```proto
-            portico.v1.WhenBusy when_busy = 4;
-            ```
-        queued_prompt_id:
-            Sends a prompt that waits in the queue; text and attachments are not read then.
-
-            ```proto
-            string queued_prompt_id = 5;
-            ```
-    """
 
     __slots__ = ("session_id", "text", "attachments", "when_busy", "queued_prompt_id")
 
@@ -1293,17 +675,6 @@ class InvokeRequest(Message[_InvokeRequestFields]):
 _InvokeResponseFields: TypeAlias = Literal["event", "queued"]
 
 class InvokeResponse(Message[_InvokeResponseFields]):
-    """
-    ```proto
-    message portico.v1.InvokeResponse
-    ```
-
-    Attributes:
-        update:
-            ```proto
-            oneof update
-            ```
-    """
 
     __slots__ = ("update",)
 
@@ -1318,26 +689,51 @@ class InvokeResponse(Message[_InvokeResponseFields]):
 
         update: Oneof[Literal["event"], Event] | Oneof[Literal["queued"], QueuedPrompt] | None
 
+_SubmitPromptRequestFields: TypeAlias = Literal["session_id", "text", "attachments", "when_busy", "queued_prompt_id"]
+
+class SubmitPromptRequest(Message[_SubmitPromptRequestFields]):
+
+    __slots__ = ("session_id", "text", "attachments", "when_busy", "queued_prompt_id")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            text: str = "",
+            attachments: list[Attachment] | None = None,
+            when_busy: WhenBusy | None = None,
+            queued_prompt_id: str = "",
+        ) -> None:
+            pass
+
+        session_id: str
+        text: str
+        attachments: list[Attachment]
+        when_busy: WhenBusy
+        queued_prompt_id: str
+
+_SubmitPromptResponseFields: TypeAlias = Literal["event", "queued"]
+
+class SubmitPromptResponse(Message[_SubmitPromptResponseFields]):
+
+    __slots__ = ("outcome",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            outcome: Oneof[Literal["event"], Event] | Oneof[Literal["queued"], QueuedPrompt] | None = None,
+        ) -> None:
+            pass
+
+        outcome: Oneof[Literal["event"], Event] | Oneof[Literal["queued"], QueuedPrompt] | None
+
 _StopTurnRequestFields: TypeAlias = Literal["session_id", "force"]
 
 class StopTurnRequest(Message[_StopTurnRequestFields]):
-    """
-    ```proto
-    message portico.v1.StopTurnRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        force:
-            Do not wait for the agent to obey.
-
-            ```proto
-            bool force = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "force")
 
@@ -1357,19 +753,6 @@ class StopTurnRequest(Message[_StopTurnRequestFields]):
 _StopTurnResponseFields: TypeAlias = Literal["stopped"]
 
 class StopTurnResponse(Message[_StopTurnResponseFields]):
-    """
-    ```proto
-    message portico.v1.StopTurnResponse
-    ```
-
-    Attributes:
-        stopped:
-            False: no turn was under way.
-
-            ```proto
-            bool stopped = 1;
-            ```
-    """
 
     __slots__ = ("stopped",)
 
@@ -1387,23 +770,6 @@ class StopTurnResponse(Message[_StopTurnResponseFields]):
 _StopCommandRequestFields: TypeAlias = Literal["session_id", "terminal_id"]
 
 class StopCommandRequest(Message[_StopCommandRequestFields]):
-    """
-    ```proto
-    message portico.v1.StopCommandRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        terminal_id:
-            As its output names it.
-
-            ```proto
-            string terminal_id = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "terminal_id")
 
@@ -1423,19 +789,6 @@ class StopCommandRequest(Message[_StopCommandRequestFields]):
 _StopCommandResponseFields: TypeAlias = Literal["stopped"]
 
 class StopCommandResponse(Message[_StopCommandResponseFields]):
-    """
-    ```proto
-    message portico.v1.StopCommandResponse
-    ```
-
-    Attributes:
-        stopped:
-            False: it had ended, or the agent runs it itself.
-
-            ```proto
-            bool stopped = 1;
-            ```
-    """
 
     __slots__ = ("stopped",)
 
@@ -1453,21 +806,6 @@ class StopCommandResponse(Message[_StopCommandResponseFields]):
 _WatchRequestFields: TypeAlias = Literal["session_id", "after_seq"]
 
 class WatchRequest(Message[_WatchRequestFields]):
-    """
-    ```proto
-    message portico.v1.WatchRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        after_seq:
-            ```proto
-            int64 after_seq = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "after_seq")
 
@@ -1487,17 +825,6 @@ class WatchRequest(Message[_WatchRequestFields]):
 _WatchResponseFields: TypeAlias = Literal["event", "desk", "heartbeat"]
 
 class WatchResponse(Message[_WatchResponseFields]):
-    """
-    ```proto
-    message portico.v1.WatchResponse
-    ```
-
-    Attributes:
-        update:
-            ```proto
-            oneof update
-            ```
-    """
 
     __slots__ = ("update",)
 
@@ -1515,21 +842,6 @@ class WatchResponse(Message[_WatchResponseFields]):
 _SubmitClientEventRequestFields: TypeAlias = Literal["session_id", "permission_decisions", "question_reply", "draft", "queue_removal", "editor_reply", "editor_state"]
 
 class SubmitClientEventRequest(Message[_SubmitClientEventRequestFields]):
-    """
-    ```proto
-    message portico.v1.SubmitClientEventRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        event:
-            ```proto
-            oneof event
-            ```
-    """
 
     __slots__ = ("session_id", "event")
 
@@ -1549,11 +861,6 @@ class SubmitClientEventRequest(Message[_SubmitClientEventRequestFields]):
 _SubmitClientEventResponseFields: TypeAlias = NoReturn
 
 class SubmitClientEventResponse(Message[_SubmitClientEventResponseFields]):
-    """
-    ```proto
-    message portico.v1.SubmitClientEventResponse
-    ```
-    """
 
     __slots__ = ()
 
@@ -1567,19 +874,6 @@ class SubmitClientEventResponse(Message[_SubmitClientEventResponseFields]):
 _PermissionDecisionsFields: TypeAlias = Literal["decisions"]
 
 class PermissionDecisions(Message[_PermissionDecisionsFields]):
-    """
-    One answer or several at once.
-
-    ```proto
-    message portico.v1.PermissionDecisions
-    ```
-
-    Attributes:
-        decisions:
-            ```proto
-            repeated portico.v1.PermissionDecision decisions = 1;
-            ```
-    """
 
     __slots__ = ("decisions",)
 
@@ -1597,27 +891,6 @@ class PermissionDecisions(Message[_PermissionDecisionsFields]):
 _PermissionDecisionFields: TypeAlias = Literal["request_id", "option_id", "scope"]
 
 class PermissionDecision(Message[_PermissionDecisionFields]):
-    """
-    ```proto
-    message portico.v1.PermissionDecision
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        option_id:
-            One of the agent's own options.
-
-            ```proto
-            string option_id = 2;
-            ```
-        scope:
-            ```proto
-            portico.v1.PermissionScope scope = 3;
-            ```
-    """
 
     __slots__ = ("request_id", "option_id", "scope")
 
@@ -1639,27 +912,6 @@ class PermissionDecision(Message[_PermissionDecisionFields]):
 _QuestionReplyFields: TypeAlias = Literal["request_id", "action", "content_json"]
 
 class QuestionReply(Message[_QuestionReplyFields]):
-    """
-    ```proto
-    message portico.v1.QuestionReply
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        action:
-            ```proto
-            portico.v1.QuestionAction action = 2;
-            ```
-        content_json:
-            The values of the form, as a JSON object.
-
-            ```proto
-            string content_json = 3;
-            ```
-    """
 
     __slots__ = ("request_id", "action", "content_json")
 
@@ -1681,21 +933,6 @@ class QuestionReply(Message[_QuestionReplyFields]):
 _DraftChangeFields: TypeAlias = Literal["text", "client_id"]
 
 class DraftChange(Message[_DraftChangeFields]):
-    """
-    ```proto
-    message portico.v1.DraftChange
-    ```
-
-    Attributes:
-        text:
-            ```proto
-            string text = 1;
-            ```
-        client_id:
-            ```proto
-            string client_id = 2;
-            ```
-    """
 
     __slots__ = ("text", "client_id")
 
@@ -1715,17 +952,6 @@ class DraftChange(Message[_DraftChangeFields]):
 _QueueRemovalFields: TypeAlias = Literal["prompt_id"]
 
 class QueueRemoval(Message[_QueueRemovalFields]):
-    """
-    ```proto
-    message portico.v1.QueueRemoval
-    ```
-
-    Attributes:
-        prompt_id:
-            ```proto
-            string prompt_id = 1;
-            ```
-    """
 
     __slots__ = ("prompt_id",)
 
@@ -1743,25 +969,6 @@ class QueueRemoval(Message[_QueueRemovalFields]):
 _SetSessionConfigRequestFields: TypeAlias = Literal["session_id", "option_id", "choice", "switched_on"]
 
 class SetSessionConfigRequest(Message[_SetSessionConfigRequestFields]):
-    """
-    ```proto
-    message portico.v1.SetSessionConfigRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        option_id:
-            ```proto
-            string option_id = 2;
-            ```
-        value:
-            ```proto
-            oneof value
-            ```
-    """
 
     __slots__ = ("session_id", "option_id", "value")
 
@@ -1783,17 +990,6 @@ class SetSessionConfigRequest(Message[_SetSessionConfigRequestFields]):
 _SetSessionConfigResponseFields: TypeAlias = Literal["options"]
 
 class SetSessionConfigResponse(Message[_SetSessionConfigResponseFields]):
-    """
-    ```proto
-    message portico.v1.SetSessionConfigResponse
-    ```
-
-    Attributes:
-        options:
-            ```proto
-            repeated portico.v1.ConfigOption options = 1;
-            ```
-    """
 
     __slots__ = ("options",)
 
@@ -1811,19 +1007,6 @@ class SetSessionConfigResponse(Message[_SetSessionConfigResponseFields]):
 _ListAgentsRequestFields: TypeAlias = Literal["workspace"]
 
 class ListAgentsRequest(Message[_ListAgentsRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListAgentsRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose settings count. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -1841,17 +1024,6 @@ class ListAgentsRequest(Message[_ListAgentsRequestFields]):
 _ListAgentsResponseFields: TypeAlias = Literal["agents"]
 
 class ListAgentsResponse(Message[_ListAgentsResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListAgentsResponse
-    ```
-
-    Attributes:
-        agents:
-            ```proto
-            repeated portico.v1.Agent agents = 1;
-            ```
-    """
 
     __slots__ = ("agents",)
 
@@ -1869,35 +1041,6 @@ class ListAgentsResponse(Message[_ListAgentsResponseFields]):
 _AgentFields: TypeAlias = Literal["name", "title", "installed", "install_hint", "is_default"]
 
 class Agent(Message[_AgentFields]):
-    """
-    ```proto
-    message portico.v1.Agent
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        title:
-            ```proto
-            string title = 2;
-            ```
-        installed:
-            ```proto
-            bool installed = 3;
-            ```
-        install_hint:
-            How to get it, if it is not installed.
-
-            ```proto
-            string install_hint = 4;
-            ```
-        is_default:
-            ```proto
-            bool is_default = 5;
-            ```
-    """
 
     __slots__ = ("name", "title", "installed", "install_hint", "is_default")
 
@@ -1923,19 +1066,6 @@ class Agent(Message[_AgentFields]):
 _ListScenariosRequestFields: TypeAlias = Literal["workspace"]
 
 class ListScenariosRequest(Message[_ListScenariosRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListScenariosRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose scenarios. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -1953,23 +1083,6 @@ class ListScenariosRequest(Message[_ListScenariosRequestFields]):
 _ListScenariosResponseFields: TypeAlias = Literal["scenarios", "problems"]
 
 class ListScenariosResponse(Message[_ListScenariosResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListScenariosResponse
-    ```
-
-    Attributes:
-        scenarios:
-            ```proto
-            repeated portico.v1.Scenario scenarios = 1;
-            ```
-        problems:
-            Files that are left out because they are broken, each in a sentence with its line.
-
-            ```proto
-            repeated string problems = 2;
-            ```
-    """
 
     __slots__ = ("scenarios", "problems")
 
@@ -1989,33 +1102,6 @@ class ListScenariosResponse(Message[_ListScenariosResponseFields]):
 _ScenarioFields: TypeAlias = Literal["name", "description", "model", "is_default"]
 
 class Scenario(Message[_ScenarioFields]):
-    """
-    What Porter can be told to be: its modes, before there is a session.
-
-    ```proto
-    message portico.v1.Scenario
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        description:
-            ```proto
-            string description = 2;
-            ```
-        model:
-            The model that it asks for. Empty: the one that holds otherwise.
-
-            ```proto
-            string model = 3;
-            ```
-        is_default:
-            ```proto
-            bool is_default = 4;
-            ```
-    """
 
     __slots__ = ("name", "description", "model", "is_default")
 
@@ -2039,19 +1125,6 @@ class Scenario(Message[_ScenarioFields]):
 _ListProvidersRequestFields: TypeAlias = Literal["workspace"]
 
 class ListProvidersRequest(Message[_ListProvidersRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListProvidersRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose settings count. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -2069,23 +1142,6 @@ class ListProvidersRequest(Message[_ListProvidersRequestFields]):
 _ListProvidersResponseFields: TypeAlias = Literal["providers", "model"]
 
 class ListProvidersResponse(Message[_ListProvidersResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListProvidersResponse
-    ```
-
-    Attributes:
-        providers:
-            ```proto
-            repeated portico.v1.Provider providers = 1;
-            ```
-        model:
-            The model that holds when nobody names another, as provider:model. Empty: there is none.
-
-            ```proto
-            string model = 2;
-            ```
-    """
 
     __slots__ = ("providers", "model")
 
@@ -2105,55 +1161,6 @@ class ListProvidersResponse(Message[_ListProvidersResponseFields]):
 _ProviderFields: TypeAlias = Literal["name", "title", "ready", "detail", "key_variable", "needs_key", "models", "has_key"]
 
 class Provider(Message[_ProviderFields]):
-    """
-    ```proto
-    message portico.v1.Provider
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        title:
-            ```proto
-            string title = 2;
-            ```
-        ready:
-            ```proto
-            bool ready = 3;
-            ```
-        detail:
-            For the person: what it works with, or what it needs first.
-
-            ```proto
-            string detail = 4;
-            ```
-        key_variable:
-            The environment variable that its key is read from. Empty: it takes no key.
-
-            ```proto
-            string key_variable = 5;
-            ```
-        needs_key:
-            Whether a key is all that it needs.
-
-            ```proto
-            bool needs_key = 6;
-            ```
-        models:
-            Its models by their own names, the usual one first. Others can be named too.
-
-            ```proto
-            repeated string models = 7;
-            ```
-        has_key:
-            Whether there is a key that can be taken away.
-
-            ```proto
-            bool has_key = 8;
-            ```
-    """
 
     __slots__ = ("name", "title", "ready", "detail", "key_variable", "needs_key", "models", "has_key")
 
@@ -2185,19 +1192,6 @@ class Provider(Message[_ProviderFields]):
 _ListModelsRequestFields: TypeAlias = Literal["workspace"]
 
 class ListModelsRequest(Message[_ListModelsRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListModelsRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose settings count. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -2215,17 +1209,6 @@ class ListModelsRequest(Message[_ListModelsRequestFields]):
 _ListModelsResponseFields: TypeAlias = Literal["models"]
 
 class ListModelsResponse(Message[_ListModelsResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListModelsResponse
-    ```
-
-    Attributes:
-        models:
-            ```proto
-            repeated portico.v1.Model models = 1;
-            ```
-    """
 
     __slots__ = ("models",)
 
@@ -2243,43 +1226,6 @@ class ListModelsResponse(Message[_ListModelsResponseFields]):
 _ModelFields: TypeAlias = Literal["name", "about", "is_default", "window", "tools", "images"]
 
 class Model(Message[_ModelFields]):
-    """
-    A model whose provider is ready: it has a key, or needs none.
-
-    ```proto
-    message portico.v1.Model
-    ```
-
-    Attributes:
-        name:
-            As provider:model.
-
-            ```proto
-            string name = 1;
-            ```
-        about:
-            ```proto
-            string about = 2;
-            ```
-        is_default:
-            ```proto
-            bool is_default = 3;
-            ```
-        window:
-            In tokens. Zero: nobody knows.
-
-            ```proto
-            int32 window = 4;
-            ```
-        tools:
-            ```proto
-            bool tools = 5;
-            ```
-        images:
-            ```proto
-            bool images = 6;
-            ```
-    """
 
     __slots__ = ("name", "about", "is_default", "window", "tools", "images")
 
@@ -2307,39 +1253,6 @@ class Model(Message[_ModelFields]):
 _CompleteModelRequestFields: TypeAlias = Literal["workspace", "model", "system", "messages", "tools"]
 
 class CompleteModelRequest(Message[_CompleteModelRequestFields]):
-    """
-    ```proto
-    message portico.v1.CompleteModelRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose settings and budgets count. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-        model:
-            As provider:model. Empty: the default.
-
-            ```proto
-            string model = 2;
-            ```
-        system:
-            ```proto
-            string system = 3;
-            ```
-        messages:
-            ```proto
-            repeated portico.v1.ModelMessage messages = 4;
-            ```
-        tools:
-            What the model may ask the caller to do.
-
-            ```proto
-            repeated portico.v1.ModelTool tools = 5;
-            ```
-    """
 
     __slots__ = ("workspace", "model", "system", "messages", "tools")
 
@@ -2365,21 +1278,6 @@ class CompleteModelRequest(Message[_CompleteModelRequestFields]):
 _ModelMessageFields: TypeAlias = Literal["role", "parts"]
 
 class ModelMessage(Message[_ModelMessageFields]):
-    """
-    ```proto
-    message portico.v1.ModelMessage
-    ```
-
-    Attributes:
-        role:
-            ```proto
-            portico.v1.ModelRole role = 1;
-            ```
-        parts:
-            ```proto
-            repeated portico.v1.ModelPart parts = 2;
-            ```
-    """
 
     __slots__ = ("role", "parts")
 
@@ -2399,19 +1297,6 @@ class ModelMessage(Message[_ModelMessageFields]):
 _ModelPartFields: TypeAlias = Literal["text", "image", "call", "result"]
 
 class ModelPart(Message[_ModelPartFields]):
-    """
-    A user has text, images and results; an assistant has text and calls.
-
-    ```proto
-    message portico.v1.ModelPart
-    ```
-
-    Attributes:
-        part:
-            ```proto
-            oneof part
-            ```
-    """
 
     __slots__ = ("part",)
 
@@ -2429,21 +1314,6 @@ class ModelPart(Message[_ModelPartFields]):
 _ModelImageFields: TypeAlias = Literal["mime_type", "data"]
 
 class ModelImage(Message[_ModelImageFields]):
-    """
-    ```proto
-    message portico.v1.ModelImage
-    ```
-
-    Attributes:
-        mime_type:
-            ```proto
-            string mime_type = 1;
-            ```
-        data:
-            ```proto
-            bytes data = 2;
-            ```
-    """
 
     __slots__ = ("mime_type", "data")
 
@@ -2463,27 +1333,6 @@ class ModelImage(Message[_ModelImageFields]):
 _ModelToolCallFields: TypeAlias = Literal["call_id", "name", "arguments_json"]
 
 class ModelToolCall(Message[_ModelToolCallFields]):
-    """
-    ```proto
-    message portico.v1.ModelToolCall
-    ```
-
-    Attributes:
-        call_id:
-            ```proto
-            string call_id = 1;
-            ```
-        name:
-            ```proto
-            string name = 2;
-            ```
-        arguments_json:
-            What the model wrote: meant to be a JSON object, and not always one.
-
-            ```proto
-            string arguments_json = 3;
-            ```
-    """
 
     __slots__ = ("call_id", "name", "arguments_json")
 
@@ -2505,25 +1354,6 @@ class ModelToolCall(Message[_ModelToolCallFields]):
 _ModelToolResultFields: TypeAlias = Literal["call_id", "text", "images"]
 
 class ModelToolResult(Message[_ModelToolResultFields]):
-    """
-    ```proto
-    message portico.v1.ModelToolResult
-    ```
-
-    Attributes:
-        call_id:
-            ```proto
-            string call_id = 1;
-            ```
-        text:
-            ```proto
-            string text = 2;
-            ```
-        images:
-            ```proto
-            repeated portico.v1.ModelImage images = 3;
-            ```
-    """
 
     __slots__ = ("call_id", "text", "images")
 
@@ -2545,27 +1375,6 @@ class ModelToolResult(Message[_ModelToolResultFields]):
 _ModelToolFields: TypeAlias = Literal["name", "description", "schema_json"]
 
 class ModelTool(Message[_ModelToolFields]):
-    """
-    ```proto
-    message portico.v1.ModelTool
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        description:
-            ```proto
-            string description = 2;
-            ```
-        schema_json:
-            The JSON Schema of its arguments. Empty: it takes none.
-
-            ```proto
-            string schema_json = 3;
-            ```
-    """
 
     __slots__ = ("name", "description", "schema_json")
 
@@ -2587,17 +1396,6 @@ class ModelTool(Message[_ModelToolFields]):
 _CompleteModelResponseFields: TypeAlias = Literal["text", "thinking", "call", "notice"]
 
 class CompleteModelResponse(Message[_CompleteModelResponseFields]):
-    """
-    ```proto
-    message portico.v1.CompleteModelResponse
-    ```
-
-    Attributes:
-        update:
-            ```proto
-            oneof update
-            ```
-    """
 
     __slots__ = ("update",)
 
@@ -2615,23 +1413,6 @@ class CompleteModelResponse(Message[_CompleteModelResponseFields]):
 _AuthenticateAgentRequestFields: TypeAlias = Literal["session_id", "method_id"]
 
 class AuthenticateAgentRequest(Message[_AuthenticateAgentRequestFields]):
-    """
-    ```proto
-    message portico.v1.AuthenticateAgentRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        method_id:
-            Empty: the only method there is.
-
-            ```proto
-            string method_id = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "method_id")
 
@@ -2651,11 +1432,6 @@ class AuthenticateAgentRequest(Message[_AuthenticateAgentRequestFields]):
 _AuthenticateAgentResponseFields: TypeAlias = NoReturn
 
 class AuthenticateAgentResponse(Message[_AuthenticateAgentResponseFields]):
-    """
-    ```proto
-    message portico.v1.AuthenticateAgentResponse
-    ```
-    """
 
     __slots__ = ()
 
@@ -2669,25 +1445,6 @@ class AuthenticateAgentResponse(Message[_AuthenticateAgentResponseFields]):
 _SetSecretRequestFields: TypeAlias = Literal["name", "value"]
 
 class SetSecretRequest(Message[_SetSecretRequestFields]):
-    """
-    ```proto
-    message portico.v1.SetSecretRequest
-    ```
-
-    Attributes:
-        name:
-            The environment variable that agents will find it in.
-
-            ```proto
-            string name = 1;
-            ```
-        value:
-            Empty: take it away.
-
-            ```proto
-            string value = 2;
-            ```
-    """
 
     __slots__ = ("name", "value")
 
@@ -2707,17 +1464,6 @@ class SetSecretRequest(Message[_SetSecretRequestFields]):
 _SetSecretResponseFields: TypeAlias = Literal["keeper"]
 
 class SetSecretResponse(Message[_SetSecretResponseFields]):
-    """
-    ```proto
-    message portico.v1.SetSecretResponse
-    ```
-
-    Attributes:
-        keeper:
-            ```proto
-            portico.v1.SecretKeeper keeper = 1;
-            ```
-    """
 
     __slots__ = ("keeper",)
 
@@ -2735,25 +1481,6 @@ class SetSecretResponse(Message[_SetSecretResponseFields]):
 _FindFilesRequestFields: TypeAlias = Literal["session_id", "query", "limit"]
 
 class FindFilesRequest(Message[_FindFilesRequestFields]):
-    """
-    ```proto
-    message portico.v1.FindFilesRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        query:
-            ```proto
-            string query = 2;
-            ```
-        limit:
-            ```proto
-            int32 limit = 3;
-            ```
-    """
 
     __slots__ = ("session_id", "query", "limit")
 
@@ -2775,17 +1502,6 @@ class FindFilesRequest(Message[_FindFilesRequestFields]):
 _FindFilesResponseFields: TypeAlias = Literal["files"]
 
 class FindFilesResponse(Message[_FindFilesResponseFields]):
-    """
-    ```proto
-    message portico.v1.FindFilesResponse
-    ```
-
-    Attributes:
-        files:
-            ```proto
-            repeated portico.v1.FoundFile files = 1;
-            ```
-    """
 
     __slots__ = ("files",)
 
@@ -2803,25 +1519,6 @@ class FindFilesResponse(Message[_FindFilesResponseFields]):
 _FoundFileFields: TypeAlias = Literal["path", "matched"]
 
 class FoundFile(Message[_FoundFileFields]):
-    """
-    ```proto
-    message portico.v1.FoundFile
-    ```
-
-    Attributes:
-        path:
-            Relative to the session's folder, with forward slashes.
-
-            ```proto
-            string path = 1;
-            ```
-        matched:
-            Which characters of the path fit the query.
-
-            ```proto
-            repeated int32 matched = 2 [packed = true];
-            ```
-    """
 
     __slots__ = ("path", "matched")
 
@@ -2841,19 +1538,6 @@ class FoundFile(Message[_FoundFileFields]):
 _ListPromptsRequestFields: TypeAlias = Literal["workspace"]
 
 class ListPromptsRequest(Message[_ListPromptsRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListPromptsRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose prompts. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -2871,19 +1555,6 @@ class ListPromptsRequest(Message[_ListPromptsRequestFields]):
 _ListPromptsResponseFields: TypeAlias = Literal["prompts"]
 
 class ListPromptsResponse(Message[_ListPromptsResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListPromptsResponse
-    ```
-
-    Attributes:
-        prompts:
-            By name. One that a namesake hides is left out.
-
-            ```proto
-            repeated portico.v1.KeptPrompt prompts = 1;
-            ```
-    """
 
     __slots__ = ("prompts",)
 
@@ -2901,31 +1572,6 @@ class ListPromptsResponse(Message[_ListPromptsResponseFields]):
 _KeptPromptFields: TypeAlias = Literal["name", "description", "origin", "problem"]
 
 class KeptPrompt(Message[_KeptPromptFields]):
-    """
-    ```proto
-    message portico.v1.KeptPrompt
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        description:
-            ```proto
-            string description = 2;
-            ```
-        origin:
-            ```proto
-            portico.v1.PromptOrigin origin = 3;
-            ```
-        problem:
-            Why it cannot be used. Empty: it can.
-
-            ```proto
-            string problem = 4;
-            ```
-    """
 
     __slots__ = ("name", "description", "origin", "problem")
 
@@ -2949,23 +1595,6 @@ class KeptPrompt(Message[_KeptPromptFields]):
 _GetPromptRequestFields: TypeAlias = Literal["workspace", "name"]
 
 class GetPromptRequest(Message[_GetPromptRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetPromptRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose prompts. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-        name:
-            ```proto
-            string name = 2;
-            ```
-    """
 
     __slots__ = ("workspace", "name")
 
@@ -2985,19 +1614,6 @@ class GetPromptRequest(Message[_GetPromptRequestFields]):
 _GetPromptResponseFields: TypeAlias = Literal["pieces"]
 
 class GetPromptResponse(Message[_GetPromptResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetPromptResponse
-    ```
-
-    Attributes:
-        pieces:
-            The text, in order. Defaults stand in it already.
-
-            ```proto
-            repeated portico.v1.PromptPiece pieces = 1;
-            ```
-    """
 
     __slots__ = ("pieces",)
 
@@ -3015,17 +1631,6 @@ class GetPromptResponse(Message[_GetPromptResponseFields]):
 _PromptPieceFields: TypeAlias = Literal["text", "blank"]
 
 class PromptPiece(Message[_PromptPieceFields]):
-    """
-    ```proto
-    message portico.v1.PromptPiece
-    ```
-
-    Attributes:
-        piece:
-            ```proto
-            oneof piece
-            ```
-    """
 
     __slots__ = ("piece",)
 
@@ -3043,21 +1648,6 @@ class PromptPiece(Message[_PromptPieceFields]):
 _PromptBlankFields: TypeAlias = Literal["name", "description"]
 
 class PromptBlank(Message[_PromptBlankFields]):
-    """
-    ```proto
-    message portico.v1.PromptBlank
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        description:
-            ```proto
-            string description = 2;
-            ```
-    """
 
     __slots__ = ("name", "description")
 
@@ -3077,17 +1667,6 @@ class PromptBlank(Message[_PromptBlankFields]):
 _GetTodosRequestFields: TypeAlias = Literal["session_id"]
 
 class GetTodosRequest(Message[_GetTodosRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetTodosRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -3105,17 +1684,6 @@ class GetTodosRequest(Message[_GetTodosRequestFields]):
 _GetTodosResponseFields: TypeAlias = Literal["todos"]
 
 class GetTodosResponse(Message[_GetTodosResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetTodosResponse
-    ```
-
-    Attributes:
-        todos:
-            ```proto
-            repeated portico.v1.Todo todos = 1;
-            ```
-    """
 
     __slots__ = ("todos",)
 
@@ -3133,21 +1701,6 @@ class GetTodosResponse(Message[_GetTodosResponseFields]):
 _WriteTodosRequestFields: TypeAlias = Literal["session_id", "todos"]
 
 class WriteTodosRequest(Message[_WriteTodosRequestFields]):
-    """
-    ```proto
-    message portico.v1.WriteTodosRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        todos:
-            ```proto
-            repeated portico.v1.Todo todos = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "todos")
 
@@ -3167,17 +1720,6 @@ class WriteTodosRequest(Message[_WriteTodosRequestFields]):
 _WriteTodosResponseFields: TypeAlias = Literal["todos"]
 
 class WriteTodosResponse(Message[_WriteTodosResponseFields]):
-    """
-    ```proto
-    message portico.v1.WriteTodosResponse
-    ```
-
-    Attributes:
-        todos:
-            ```proto
-            repeated portico.v1.Todo todos = 1;
-            ```
-    """
 
     __slots__ = ("todos",)
 
@@ -3195,17 +1737,6 @@ class WriteTodosResponse(Message[_WriteTodosResponseFields]):
 _GetSettingsRequestFields: TypeAlias = Literal["workspace"]
 
 class GetSettingsRequest(Message[_GetSettingsRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetSettingsRequest
-    ```
-
-    Attributes:
-        workspace:
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -3223,23 +1754,6 @@ class GetSettingsRequest(Message[_GetSettingsRequestFields]):
 _GetSettingsResponseFields: TypeAlias = Literal["settings", "problems"]
 
 class GetSettingsResponse(Message[_GetSettingsResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetSettingsResponse
-    ```
-
-    Attributes:
-        settings:
-            ```proto
-            repeated portico.v1.Setting settings = 1;
-            ```
-        problems:
-            Sentences about what is broken in the folder's own settings, and was ignored.
-
-            ```proto
-            repeated string problems = 2;
-            ```
-    """
 
     __slots__ = ("settings", "problems")
 
@@ -3259,31 +1773,6 @@ class GetSettingsResponse(Message[_GetSettingsResponseFields]):
 _SettingFields: TypeAlias = Literal["name", "value_json", "source", "description"]
 
 class Setting(Message[_SettingFields]):
-    """
-    ```proto
-    message portico.v1.Setting
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        value_json:
-            ```proto
-            string value_json = 2;
-            ```
-        source:
-            flag, environment, workspace, user or built-in.
-
-            ```proto
-            string source = 3;
-            ```
-        description:
-            ```proto
-            string description = 4;
-            ```
-    """
 
     __slots__ = ("name", "value_json", "source", "description")
 
@@ -3307,19 +1796,6 @@ class Setting(Message[_SettingFields]):
 _SetSettingsRequestFields: TypeAlias = Literal["settings"]
 
 class SetSettingsRequest(Message[_SetSettingsRequestFields]):
-    """
-    ```proto
-    message portico.v1.SetSettingsRequest
-    ```
-
-    Attributes:
-        settings:
-            An empty value_json takes the user's own value away. source and description are not read.
-
-            ```proto
-            repeated portico.v1.Setting settings = 1;
-            ```
-    """
 
     __slots__ = ("settings",)
 
@@ -3337,17 +1813,6 @@ class SetSettingsRequest(Message[_SetSettingsRequestFields]):
 _SetSettingsResponseFields: TypeAlias = Literal["settings"]
 
 class SetSettingsResponse(Message[_SetSettingsResponseFields]):
-    """
-    ```proto
-    message portico.v1.SetSettingsResponse
-    ```
-
-    Attributes:
-        settings:
-            ```proto
-            repeated portico.v1.Setting settings = 1;
-            ```
-    """
 
     __slots__ = ("settings",)
 
@@ -3365,11 +1830,6 @@ class SetSettingsResponse(Message[_SetSettingsResponseFields]):
 _ListApprovalsRequestFields: TypeAlias = NoReturn
 
 class ListApprovalsRequest(Message[_ListApprovalsRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListApprovalsRequest
-    ```
-    """
 
     __slots__ = ()
 
@@ -3383,17 +1843,6 @@ class ListApprovalsRequest(Message[_ListApprovalsRequestFields]):
 _ListApprovalsResponseFields: TypeAlias = Literal["approvals"]
 
 class ListApprovalsResponse(Message[_ListApprovalsResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListApprovalsResponse
-    ```
-
-    Attributes:
-        approvals:
-            ```proto
-            repeated portico.v1.Approval approvals = 1;
-            ```
-    """
 
     __slots__ = ("approvals",)
 
@@ -3411,33 +1860,6 @@ class ListApprovalsResponse(Message[_ListApprovalsResponseFields]):
 _ApprovalFields: TypeAlias = Literal["approval_id", "agent", "rule", "workspace", "given_at"]
 
 class Approval(Message[_ApprovalFields]):
-    """
-    ```proto
-    message portico.v1.Approval
-    ```
-
-    Attributes:
-        approval_id:
-            ```proto
-            string approval_id = 1;
-            ```
-        agent:
-            ```proto
-            string agent = 2;
-            ```
-        rule:
-            ```proto
-            string rule = 3;
-            ```
-        workspace:
-            ```proto
-            string workspace = 4;
-            ```
-        given_at:
-            ```proto
-            optional google.protobuf.Timestamp given_at = 5;
-            ```
-    """
 
     __slots__ = ("approval_id", "agent", "rule", "workspace", "given_at")
 
@@ -3463,17 +1885,6 @@ class Approval(Message[_ApprovalFields]):
 _RevokeApprovalRequestFields: TypeAlias = Literal["approval_id"]
 
 class RevokeApprovalRequest(Message[_RevokeApprovalRequestFields]):
-    """
-    ```proto
-    message portico.v1.RevokeApprovalRequest
-    ```
-
-    Attributes:
-        approval_id:
-            ```proto
-            string approval_id = 1;
-            ```
-    """
 
     __slots__ = ("approval_id",)
 
@@ -3491,11 +1902,6 @@ class RevokeApprovalRequest(Message[_RevokeApprovalRequestFields]):
 _RevokeApprovalResponseFields: TypeAlias = NoReturn
 
 class RevokeApprovalResponse(Message[_RevokeApprovalResponseFields]):
-    """
-    ```proto
-    message portico.v1.RevokeApprovalResponse
-    ```
-    """
 
     __slots__ = ()
 
@@ -3509,29 +1915,6 @@ class RevokeApprovalResponse(Message[_RevokeApprovalResponseFields]):
 _GetProposalRequestFields: TypeAlias = Literal["session_id", "proposal_id", "paths"]
 
 class GetProposalRequest(Message[_GetProposalRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetProposalRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        proposal_id:
-            Empty: all that are open, without contents.
-
-            ```proto
-            string proposal_id = 2;
-            ```
-        paths:
-            Whose contents to send along. Empty: none.
-
-            ```proto
-            repeated string paths = 3;
-            ```
-    """
 
     __slots__ = ("session_id", "proposal_id", "paths")
 
@@ -3553,21 +1936,6 @@ class GetProposalRequest(Message[_GetProposalRequestFields]):
 _GetProposalResponseFields: TypeAlias = Literal["proposals", "contents"]
 
 class GetProposalResponse(Message[_GetProposalResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetProposalResponse
-    ```
-
-    Attributes:
-        proposals:
-            ```proto
-            repeated portico.v1.ProposalUpdated proposals = 1;
-            ```
-        contents:
-            ```proto
-            repeated portico.v1.FileContents contents = 2;
-            ```
-    """
 
     __slots__ = ("proposals", "contents")
 
@@ -3587,41 +1955,6 @@ class GetProposalResponse(Message[_GetProposalResponseFields]):
 _FileContentsFields: TypeAlias = Literal["path", "old_text", "new_text", "diff", "hunks", "conflicts"]
 
 class FileContents(Message[_FileContentsFields]):
-    """
-    The whole of one file, on both sides of a change, with its full diff.
-
-    ```proto
-    message portico.v1.FileContents
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-        old_text:
-            Absent where there is no such file, or no text.
-
-            ```proto
-            optional string old_text = 2;
-            ```
-        new_text:
-            ```proto
-            optional string new_text = 3;
-            ```
-        diff:
-            ```proto
-            string diff = 4;
-            ```
-        hunks:
-            ```proto
-            repeated portico.v1.ProposedHunk hunks = 5;
-            ```
-        conflicts:
-            ```proto
-            repeated portico.v1.FileConflict conflicts = 6;
-            ```
-    """
 
     __slots__ = ("path", "old_text", "new_text", "diff", "hunks", "conflicts")
 
@@ -3649,33 +1982,6 @@ class FileContents(Message[_FileContentsFields]):
 _FileConflictFields: TypeAlias = Literal["line", "base", "person", "agent"]
 
 class FileConflict(Message[_FileConflictFields]):
-    """
-    Where the person and the agent changed the same lines. A side that is absent has no such file.
-
-    ```proto
-    message portico.v1.FileConflict
-    ```
-
-    Attributes:
-        line:
-            In the file as the person has it now, from one.
-
-            ```proto
-            int32 line = 1;
-            ```
-        base:
-            ```proto
-            optional string base = 2;
-            ```
-        person:
-            ```proto
-            optional string person = 3;
-            ```
-        agent:
-            ```proto
-            optional string agent = 4;
-            ```
-    """
 
     __slots__ = ("line", "base", "person", "agent")
 
@@ -3699,29 +2005,6 @@ class FileConflict(Message[_FileConflictFields]):
 _FileChoiceFields: TypeAlias = Literal["path", "hunk_ids", "resolve"]
 
 class FileChoice(Message[_FileChoiceFields]):
-    """
-    A file of a proposal, whole or in part.
-
-    ```proto
-    message portico.v1.FileChoice
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-        hunk_ids:
-            Empty: the whole file.
-
-            ```proto
-            repeated string hunk_ids = 2;
-            ```
-        resolve:
-            ```proto
-            portico.v1.ConflictSide resolve = 3;
-            ```
-    """
 
     __slots__ = ("path", "hunk_ids", "resolve")
 
@@ -3743,33 +2026,6 @@ class FileChoice(Message[_FileChoiceFields]):
 _ApplyProposalRequestFields: TypeAlias = Literal["session_id", "proposal_id", "revision", "files"]
 
 class ApplyProposalRequest(Message[_ApplyProposalRequestFields]):
-    """
-    ```proto
-    message portico.v1.ApplyProposalRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        proposal_id:
-            ```proto
-            string proposal_id = 2;
-            ```
-        revision:
-            What the person looked at: another revision is refused.
-
-            ```proto
-            int32 revision = 3;
-            ```
-        files:
-            Empty: everything.
-
-            ```proto
-            repeated portico.v1.FileChoice files = 4;
-            ```
-    """
 
     __slots__ = ("session_id", "proposal_id", "revision", "files")
 
@@ -3793,29 +2049,6 @@ class ApplyProposalRequest(Message[_ApplyProposalRequestFields]):
 _ApplyProposalResponseFields: TypeAlias = Literal["proposal", "applied", "merged"]
 
 class ApplyProposalResponse(Message[_ApplyProposalResponseFields]):
-    """
-    ```proto
-    message portico.v1.ApplyProposalResponse
-    ```
-
-    Attributes:
-        proposal:
-            ```proto
-            optional portico.v1.ProposalUpdated proposal = 1;
-            ```
-        applied:
-            False: there are conflicts, named in the proposal, and nothing was written.
-
-            ```proto
-            bool applied = 2;
-            ```
-        merged:
-            Files that also keep what the person changed in them meanwhile.
-
-            ```proto
-            repeated string merged = 3;
-            ```
-    """
 
     __slots__ = ("proposal", "applied", "merged")
 
@@ -3837,31 +2070,6 @@ class ApplyProposalResponse(Message[_ApplyProposalResponseFields]):
 _DiscardProposalRequestFields: TypeAlias = Literal["session_id", "proposal_id", "revision", "files"]
 
 class DiscardProposalRequest(Message[_DiscardProposalRequestFields]):
-    """
-    ```proto
-    message portico.v1.DiscardProposalRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        proposal_id:
-            ```proto
-            string proposal_id = 2;
-            ```
-        revision:
-            ```proto
-            int32 revision = 3;
-            ```
-        files:
-            Empty: everything.
-
-            ```proto
-            repeated portico.v1.FileChoice files = 4;
-            ```
-    """
 
     __slots__ = ("session_id", "proposal_id", "revision", "files")
 
@@ -3885,17 +2093,6 @@ class DiscardProposalRequest(Message[_DiscardProposalRequestFields]):
 _DiscardProposalResponseFields: TypeAlias = Literal["proposal"]
 
 class DiscardProposalResponse(Message[_DiscardProposalResponseFields]):
-    """
-    ```proto
-    message portico.v1.DiscardProposalResponse
-    ```
-
-    Attributes:
-        proposal:
-            ```proto
-            optional portico.v1.ProposalUpdated proposal = 1;
-            ```
-    """
 
     __slots__ = ("proposal",)
 
@@ -3913,21 +2110,6 @@ class DiscardProposalResponse(Message[_DiscardProposalResponseFields]):
 _UndoApplyRequestFields: TypeAlias = Literal["session_id", "proposal_id"]
 
 class UndoApplyRequest(Message[_UndoApplyRequestFields]):
-    """
-    ```proto
-    message portico.v1.UndoApplyRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        proposal_id:
-            ```proto
-            string proposal_id = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "proposal_id")
 
@@ -3947,29 +2129,6 @@ class UndoApplyRequest(Message[_UndoApplyRequestFields]):
 _UndoApplyResponseFields: TypeAlias = Literal["proposal", "undone", "already"]
 
 class UndoApplyResponse(Message[_UndoApplyResponseFields]):
-    """
-    ```proto
-    message portico.v1.UndoApplyResponse
-    ```
-
-    Attributes:
-        proposal:
-            ```proto
-            optional portico.v1.ProposalUpdated proposal = 1;
-            ```
-        undone:
-            False: what was applied has been changed since, in the same lines, and nothing was written.
-
-            ```proto
-            bool undone = 2;
-            ```
-        already:
-            No file had to be written: somebody had taken it back already, by an undo in an editor for example.
-
-            ```proto
-            bool already = 3;
-            ```
-    """
 
     __slots__ = ("proposal", "undone", "already")
 
@@ -3991,35 +2150,6 @@ class UndoApplyResponse(Message[_UndoApplyResponseFields]):
 _GetRevisionPromptRequestFields: TypeAlias = Literal["session_id", "proposal_id", "revision", "files", "comment"]
 
 class GetRevisionPromptRequest(Message[_GetRevisionPromptRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetRevisionPromptRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        proposal_id:
-            ```proto
-            string proposal_id = 2;
-            ```
-        revision:
-            ```proto
-            int32 revision = 3;
-            ```
-        files:
-            What the person does not want as it is. Empty: everything.
-
-            ```proto
-            repeated portico.v1.FileChoice files = 4;
-            ```
-        comment:
-            ```proto
-            string comment = 5;
-            ```
-    """
 
     __slots__ = ("session_id", "proposal_id", "revision", "files", "comment")
 
@@ -4045,17 +2175,6 @@ class GetRevisionPromptRequest(Message[_GetRevisionPromptRequestFields]):
 _GetRevisionPromptResponseFields: TypeAlias = Literal["text"]
 
 class GetRevisionPromptResponse(Message[_GetRevisionPromptResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetRevisionPromptResponse
-    ```
-
-    Attributes:
-        text:
-            ```proto
-            string text = 1;
-            ```
-    """
 
     __slots__ = ("text",)
 
@@ -4073,33 +2192,6 @@ class GetRevisionPromptResponse(Message[_GetRevisionPromptResponseFields]):
 _CheckpointFields: TypeAlias = Literal["checkpoint_id", "at", "label", "moment", "left_out"]
 
 class Checkpoint(Message[_CheckpointFields]):
-    """
-    ```proto
-    message portico.v1.Checkpoint
-    ```
-
-    Attributes:
-        checkpoint_id:
-            ```proto
-            string checkpoint_id = 1;
-            ```
-        at:
-            ```proto
-            optional google.protobuf.Timestamp at = 2;
-            ```
-        label:
-            ```proto
-            string label = 3;
-            ```
-        moment:
-            ```proto
-            portico.v1.CheckpointMoment moment = 4;
-            ```
-        left_out:
-            ```proto
-            int32 left_out = 5;
-            ```
-    """
 
     __slots__ = ("checkpoint_id", "at", "label", "moment", "left_out")
 
@@ -4125,17 +2217,6 @@ class Checkpoint(Message[_CheckpointFields]):
 _ListCheckpointsRequestFields: TypeAlias = Literal["session_id"]
 
 class ListCheckpointsRequest(Message[_ListCheckpointsRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListCheckpointsRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -4153,17 +2234,6 @@ class ListCheckpointsRequest(Message[_ListCheckpointsRequestFields]):
 _ListCheckpointsResponseFields: TypeAlias = Literal["checkpoints"]
 
 class ListCheckpointsResponse(Message[_ListCheckpointsResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListCheckpointsResponse
-    ```
-
-    Attributes:
-        checkpoints:
-            ```proto
-            repeated portico.v1.Checkpoint checkpoints = 1;
-            ```
-    """
 
     __slots__ = ("checkpoints",)
 
@@ -4181,27 +2251,6 @@ class ListCheckpointsResponse(Message[_ListCheckpointsResponseFields]):
 _GetCheckpointDiffRequestFields: TypeAlias = Literal["session_id", "checkpoint_id", "other_checkpoint_id"]
 
 class GetCheckpointDiffRequest(Message[_GetCheckpointDiffRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetCheckpointDiffRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        checkpoint_id:
-            ```proto
-            string checkpoint_id = 2;
-            ```
-        other_checkpoint_id:
-            Empty: the folder as it is now.
-
-            ```proto
-            string other_checkpoint_id = 3;
-            ```
-    """
 
     __slots__ = ("session_id", "checkpoint_id", "other_checkpoint_id")
 
@@ -4223,21 +2272,6 @@ class GetCheckpointDiffRequest(Message[_GetCheckpointDiffRequestFields]):
 _GetCheckpointDiffResponseFields: TypeAlias = Literal["files", "unlisted"]
 
 class GetCheckpointDiffResponse(Message[_GetCheckpointDiffResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetCheckpointDiffResponse
-    ```
-
-    Attributes:
-        files:
-            ```proto
-            repeated portico.v1.ProposedFile files = 1;
-            ```
-        unlisted:
-            ```proto
-            int32 unlisted = 2;
-            ```
-    """
 
     __slots__ = ("files", "unlisted")
 
@@ -4257,21 +2291,6 @@ class GetCheckpointDiffResponse(Message[_GetCheckpointDiffResponseFields]):
 _RestoreCheckpointRequestFields: TypeAlias = Literal["session_id", "checkpoint_id"]
 
 class RestoreCheckpointRequest(Message[_RestoreCheckpointRequestFields]):
-    """
-    ```proto
-    message portico.v1.RestoreCheckpointRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        checkpoint_id:
-            ```proto
-            string checkpoint_id = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "checkpoint_id")
 
@@ -4291,23 +2310,6 @@ class RestoreCheckpointRequest(Message[_RestoreCheckpointRequestFields]):
 _RestoreCheckpointResponseFields: TypeAlias = Literal["restored", "proposal"]
 
 class RestoreCheckpointResponse(Message[_RestoreCheckpointResponseFields]):
-    """
-    ```proto
-    message portico.v1.RestoreCheckpointResponse
-    ```
-
-    Attributes:
-        restored:
-            ```proto
-            optional portico.v1.CheckpointRestored restored = 1;
-            ```
-        proposal:
-            What the person changed since, if there was anything.
-
-            ```proto
-            optional portico.v1.ProposalUpdated proposal = 2;
-            ```
-    """
 
     __slots__ = ("restored", "proposal")
 
@@ -4327,17 +2329,6 @@ class RestoreCheckpointResponse(Message[_RestoreCheckpointResponseFields]):
 _GetReviewStatusRequestFields: TypeAlias = Literal["session_id"]
 
 class GetReviewStatusRequest(Message[_GetReviewStatusRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetReviewStatusRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -4355,51 +2346,6 @@ class GetReviewStatusRequest(Message[_GetReviewStatusRequestFields]):
 _GetReviewStatusResponseFields: TypeAlias = Literal["mode", "branch", "home_branch", "folder", "unfinished", "possible", "hint"]
 
 class GetReviewStatusResponse(Message[_GetReviewStatusResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetReviewStatusResponse
-    ```
-
-    Attributes:
-        mode:
-            ```proto
-            portico.v1.ReviewMode mode = 1;
-            ```
-        branch:
-            The branch that the session works on, and where it goes back to.
-
-            ```proto
-            string branch = 2;
-            ```
-        home_branch:
-            ```proto
-            string home_branch = 3;
-            ```
-        folder:
-            Where the agent works, if not in the session's folder.
-
-            ```proto
-            string folder = 4;
-            ```
-        unfinished:
-            Whether there is work on the branch or in the worktree that is not finished.
-
-            ```proto
-            bool unfinished = 5;
-            ```
-        possible:
-            The ways that are open to a session in this folder.
-
-            ```proto
-            repeated portico.v1.ReviewMode possible = 6 [packed = true];
-            ```
-        hint:
-            Why others are not, and what to do about it.
-
-            ```proto
-            string hint = 7;
-            ```
-    """
 
     __slots__ = ("mode", "branch", "home_branch", "folder", "unfinished", "possible", "hint")
 
@@ -4429,21 +2375,6 @@ class GetReviewStatusResponse(Message[_GetReviewStatusResponseFields]):
 _SetReviewModeRequestFields: TypeAlias = Literal["session_id", "mode"]
 
 class SetReviewModeRequest(Message[_SetReviewModeRequestFields]):
-    """
-    ```proto
-    message portico.v1.SetReviewModeRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        mode:
-            ```proto
-            portico.v1.ReviewMode mode = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "mode")
 
@@ -4463,17 +2394,6 @@ class SetReviewModeRequest(Message[_SetReviewModeRequestFields]):
 _SetReviewModeResponseFields: TypeAlias = Literal["session"]
 
 class SetReviewModeResponse(Message[_SetReviewModeResponseFields]):
-    """
-    ```proto
-    message portico.v1.SetReviewModeResponse
-    ```
-
-    Attributes:
-        session:
-            ```proto
-            optional portico.v1.SessionDetail session = 1;
-            ```
-    """
 
     __slots__ = ("session",)
 
@@ -4491,27 +2411,6 @@ class SetReviewModeResponse(Message[_SetReviewModeResponseFields]):
 _FinishReviewRequestFields: TypeAlias = Literal["session_id", "ending", "message"]
 
 class FinishReviewRequest(Message[_FinishReviewRequestFields]):
-    """
-    ```proto
-    message portico.v1.FinishReviewRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        ending:
-            ```proto
-            portico.v1.ReviewEnding ending = 2;
-            ```
-        message:
-            Of the commit. Empty: the session's title.
-
-            ```proto
-            string message = 3;
-            ```
-    """
 
     __slots__ = ("session_id", "ending", "message")
 
@@ -4533,27 +2432,6 @@ class FinishReviewRequest(Message[_FinishReviewRequestFields]):
 _FinishReviewResponseFields: TypeAlias = Literal["commit", "reference", "notes"]
 
 class FinishReviewResponse(Message[_FinishReviewResponseFields]):
-    """
-    ```proto
-    message portico.v1.FinishReviewResponse
-    ```
-
-    Attributes:
-        commit:
-            ```proto
-            string commit = 1;
-            ```
-        reference:
-            ```proto
-            string reference = 2;
-            ```
-        notes:
-            Sentences about files that went through a filter of the repository, or could not.
-
-            ```proto
-            repeated string notes = 3;
-            ```
-    """
 
     __slots__ = ("commit", "reference", "notes")
 
@@ -4575,29 +2453,6 @@ class FinishReviewResponse(Message[_FinishReviewResponseFields]):
 _AttachEditorRequestFields: TypeAlias = Literal["name", "folders", "capabilities"]
 
 class AttachEditorRequest(Message[_AttachEditorRequestFields]):
-    """
-    ```proto
-    message portico.v1.AttachEditorRequest
-    ```
-
-    Attributes:
-        name:
-            For people: "VS Code".
-
-            ```proto
-            string name = 1;
-            ```
-        folders:
-            The folders that the window has open, absolute.
-
-            ```proto
-            repeated string folders = 2;
-            ```
-        capabilities:
-            ```proto
-            optional portico.v1.EditorCapabilities capabilities = 3;
-            ```
-    """
 
     __slots__ = ("name", "folders", "capabilities")
 
@@ -4619,37 +2474,6 @@ class AttachEditorRequest(Message[_AttachEditorRequestFields]):
 _EditorCapabilitiesFields: TypeAlias = Literal["buffers", "edits", "lookups", "commands"]
 
 class EditorCapabilities(Message[_EditorCapabilitiesFields]):
-    """
-    ```proto
-    message portico.v1.EditorCapabilities
-    ```
-
-    Attributes:
-        buffers:
-            Texts of files that are not saved.
-
-            ```proto
-            bool buffers = 1;
-            ```
-        edits:
-            Edits of many files that one undo takes back.
-
-            ```proto
-            bool edits = 2;
-            ```
-        lookups:
-            Definitions, references, symbols, hovers and problems.
-
-            ```proto
-            bool lookups = 3;
-            ```
-        commands:
-            A terminal of the person's own.
-
-            ```proto
-            bool commands = 4;
-            ```
-    """
 
     __slots__ = ("buffers", "edits", "lookups", "commands")
 
@@ -4673,17 +2497,6 @@ class EditorCapabilities(Message[_EditorCapabilitiesFields]):
 _AttachEditorResponseFields: TypeAlias = Literal["attached", "request", "cancelled", "heartbeat"]
 
 class AttachEditorResponse(Message[_AttachEditorResponseFields]):
-    """
-    ```proto
-    message portico.v1.AttachEditorResponse
-    ```
-
-    Attributes:
-        update:
-            ```proto
-            oneof update
-            ```
-    """
 
     __slots__ = ("update",)
 
@@ -4701,17 +2514,6 @@ class AttachEditorResponse(Message[_AttachEditorResponseFields]):
 _EditorAttachedFields: TypeAlias = Literal["editor_id"]
 
 class EditorAttached(Message[_EditorAttachedFields]):
-    """
-    ```proto
-    message portico.v1.EditorAttached
-    ```
-
-    Attributes:
-        editor_id:
-            ```proto
-            string editor_id = 1;
-            ```
-    """
 
     __slots__ = ("editor_id",)
 
@@ -4729,17 +2531,6 @@ class EditorAttached(Message[_EditorAttachedFields]):
 _EditorRequestCancelledFields: TypeAlias = Literal["request_id"]
 
 class EditorRequestCancelled(Message[_EditorRequestCancelledFields]):
-    """
-    ```proto
-    message portico.v1.EditorRequestCancelled
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-    """
 
     __slots__ = ("request_id",)
 
@@ -4757,27 +2548,6 @@ class EditorRequestCancelled(Message[_EditorRequestCancelledFields]):
 _EditorRequestFields: TypeAlias = Literal["request_id", "session_id", "read_buffer", "apply_edits", "lookup", "dispatch_command"]
 
 class EditorRequest(Message[_EditorRequestFields]):
-    """
-    Paths are absolute. Lines and columns count from zero, columns in UTF-16 units.
-
-    ```proto
-    message portico.v1.EditorRequest
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        session_id:
-            ```proto
-            string session_id = 2;
-            ```
-        request:
-            ```proto
-            oneof request
-            ```
-    """
 
     __slots__ = ("request_id", "session_id", "request")
 
@@ -4799,17 +2569,6 @@ class EditorRequest(Message[_EditorRequestFields]):
 _ReadBufferFields: TypeAlias = Literal["path"]
 
 class ReadBuffer(Message[_ReadBufferFields]):
-    """
-    ```proto
-    message portico.v1.ReadBuffer
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-    """
 
     __slots__ = ("path",)
 
@@ -4827,23 +2586,6 @@ class ReadBuffer(Message[_ReadBufferFields]):
 _ApplyEditsFields: TypeAlias = Literal["label", "files"]
 
 class ApplyEdits(Message[_ApplyEditsFields]):
-    """
-    One step that one undo takes back. Files that were saved before are saved afterwards.
-
-    ```proto
-    message portico.v1.ApplyEdits
-    ```
-
-    Attributes:
-        label:
-            ```proto
-            string label = 1;
-            ```
-        files:
-            ```proto
-            repeated portico.v1.EditedFile files = 2;
-            ```
-    """
 
     __slots__ = ("label", "files")
 
@@ -4863,29 +2605,6 @@ class ApplyEdits(Message[_ApplyEditsFields]):
 _EditedFileFields: TypeAlias = Literal["path", "expected", "content"]
 
 class EditedFile(Message[_EditedFileFields]):
-    """
-    ```proto
-    message portico.v1.EditedFile
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-        expected:
-            What the file must still hold. Absent: it must not be there.
-
-            ```proto
-            optional string expected = 2;
-            ```
-        content:
-            The whole new text. Absent: it is deleted.
-
-            ```proto
-            optional string content = 3;
-            ```
-    """
 
     __slots__ = ("path", "expected", "content")
 
@@ -4907,37 +2626,6 @@ class EditedFile(Message[_EditedFileFields]):
 _EditorLookupFields: TypeAlias = Literal["kind", "path", "line", "column", "query"]
 
 class EditorLookup(Message[_EditorLookupFields]):
-    """
-    ```proto
-    message portico.v1.EditorLookup
-    ```
-
-    Attributes:
-        kind:
-            ```proto
-            portico.v1.EditorLookupKind kind = 1;
-            ```
-        path:
-            Empty: the whole workspace, for symbols and diagnostics.
-
-            ```proto
-            string path = 2;
-            ```
-        line:
-            ```proto
-            int32 line = 3;
-            ```
-        column:
-            ```proto
-            int32 column = 4;
-            ```
-        query:
-            For symbols of the whole workspace.
-
-            ```proto
-            string query = 5;
-            ```
-    """
 
     __slots__ = ("kind", "path", "line", "column", "query")
 
@@ -4963,25 +2651,6 @@ class EditorLookup(Message[_EditorLookupFields]):
 _DispatchCommandFields: TypeAlias = Literal["command", "cwd", "title"]
 
 class DispatchCommand(Message[_DispatchCommandFields]):
-    """
-    ```proto
-    message portico.v1.DispatchCommand
-    ```
-
-    Attributes:
-        command:
-            ```proto
-            string command = 1;
-            ```
-        cwd:
-            ```proto
-            string cwd = 2;
-            ```
-        title:
-            ```proto
-            string title = 3;
-            ```
-    """
 
     __slots__ = ("command", "cwd", "title")
 
@@ -5003,21 +2672,6 @@ class DispatchCommand(Message[_DispatchCommandFields]):
 _EditorReplyFields: TypeAlias = Literal["request_id", "buffer", "edits", "findings", "command", "failure"]
 
 class EditorReply(Message[_EditorReplyFields]):
-    """
-    ```proto
-    message portico.v1.EditorReply
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        result:
-            ```proto
-            oneof result
-            ```
-    """
 
     __slots__ = ("request_id", "result")
 
@@ -5037,19 +2691,6 @@ class EditorReply(Message[_EditorReplyFields]):
 _BufferTextFields: TypeAlias = Literal["text"]
 
 class BufferText(Message[_BufferTextFields]):
-    """
-    Absent: the editor has no text of its own for the file.
-
-    ```proto
-    message portico.v1.BufferText
-    ```
-
-    Attributes:
-        text:
-            ```proto
-            optional string text = 1;
-            ```
-    """
 
     __slots__ = ("text",)
 
@@ -5067,29 +2708,6 @@ class BufferText(Message[_BufferTextFields]):
 _EditsAppliedFields: TypeAlias = Literal["applied", "changed", "not_saved"]
 
 class EditsApplied(Message[_EditsAppliedFields]):
-    """
-    ```proto
-    message portico.v1.EditsApplied
-    ```
-
-    Attributes:
-        applied:
-            ```proto
-            bool applied = 1;
-            ```
-        changed:
-            Files that no longer held what was expected; then nothing was applied.
-
-            ```proto
-            repeated string changed = 2;
-            ```
-        not_saved:
-            Files that could not be saved; then all files are as they were.
-
-            ```proto
-            repeated string not_saved = 3;
-            ```
-    """
 
     __slots__ = ("applied", "changed", "not_saved")
 
@@ -5111,27 +2729,6 @@ class EditsApplied(Message[_EditsAppliedFields]):
 _EditorFindingsFields: TypeAlias = Literal["places", "problems", "words"]
 
 class EditorFindings(Message[_EditorFindingsFields]):
-    """
-    ```proto
-    message portico.v1.EditorFindings
-    ```
-
-    Attributes:
-        places:
-            ```proto
-            repeated portico.v1.FoundPlace places = 1;
-            ```
-        problems:
-            ```proto
-            repeated portico.v1.FoundProblem problems = 2;
-            ```
-        words:
-            What a hover shows, as Markdown.
-
-            ```proto
-            string words = 3;
-            ```
-    """
 
     __slots__ = ("places", "problems", "words")
 
@@ -5153,47 +2750,6 @@ class EditorFindings(Message[_EditorFindingsFields]):
 _FoundPlaceFields: TypeAlias = Literal["path", "line", "column", "end_line", "end_column", "name", "detail", "text"]
 
 class FoundPlace(Message[_FoundPlaceFields]):
-    """
-    ```proto
-    message portico.v1.FoundPlace
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-        line:
-            ```proto
-            int32 line = 2;
-            ```
-        column:
-            ```proto
-            int32 column = 3;
-            ```
-        end_line:
-            ```proto
-            int32 end_line = 4;
-            ```
-        end_column:
-            ```proto
-            int32 end_column = 5;
-            ```
-        name:
-            ```proto
-            string name = 6;
-            ```
-        detail:
-            ```proto
-            string detail = 7;
-            ```
-        text:
-            The line of text that is there.
-
-            ```proto
-            string text = 8;
-            ```
-    """
 
     __slots__ = ("path", "line", "column", "end_line", "end_column", "name", "detail", "text")
 
@@ -5225,37 +2781,6 @@ class FoundPlace(Message[_FoundPlaceFields]):
 _FoundProblemFields: TypeAlias = Literal["path", "line", "column", "severity", "message", "source"]
 
 class FoundProblem(Message[_FoundProblemFields]):
-    """
-    ```proto
-    message portico.v1.FoundProblem
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-        line:
-            ```proto
-            int32 line = 2;
-            ```
-        column:
-            ```proto
-            int32 column = 3;
-            ```
-        severity:
-            ```proto
-            portico.v1.ProblemSeverity severity = 4;
-            ```
-        message:
-            ```proto
-            string message = 5;
-            ```
-        source:
-            ```proto
-            string source = 6;
-            ```
-    """
 
     __slots__ = ("path", "line", "column", "severity", "message", "source")
 
@@ -5283,27 +2808,6 @@ class FoundProblem(Message[_FoundProblemFields]):
 _CommandDispatchedFields: TypeAlias = Literal["sent", "terminal", "message"]
 
 class CommandDispatched(Message[_CommandDispatchedFields]):
-    """
-    ```proto
-    message portico.v1.CommandDispatched
-    ```
-
-    Attributes:
-        sent:
-            ```proto
-            bool sent = 1;
-            ```
-        terminal:
-            What the editor calls the terminal.
-
-            ```proto
-            string terminal = 2;
-            ```
-        message:
-            ```proto
-            string message = 3;
-            ```
-    """
 
     __slots__ = ("sent", "terminal", "message")
 
@@ -5325,31 +2829,6 @@ class CommandDispatched(Message[_CommandDispatchedFields]):
 _EditorStateFields: TypeAlias = Literal["editor_id", "unsaved", "focused"]
 
 class EditorState(Message[_EditorStateFields]):
-    """
-    How an attached window stands; the whole of it each time.
-
-    ```proto
-    message portico.v1.EditorState
-    ```
-
-    Attributes:
-        editor_id:
-            ```proto
-            string editor_id = 1;
-            ```
-        unsaved:
-            Files whose text in the window differs from the disk, absolute.
-
-            ```proto
-            repeated string unsaved = 2;
-            ```
-        focused:
-            Whether the person uses this window now: it is asked before others on the same folder.
-
-            ```proto
-            bool focused = 3;
-            ```
-    """
 
     __slots__ = ("editor_id", "unsaved", "focused")
 
@@ -5369,43 +2848,6 @@ class EditorState(Message[_EditorStateFields]):
         focused: bool
 
 class ReviewMode(Enum):
-    """
-    How what an agent changes reaches the files of the person.
-
-    ```proto
-    enum portico.v1.ReviewMode
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            REVIEW_MODE_UNSPECIFIED = 0
-            ```
-        DIRECT:
-            At once, where it is permitted.
-
-            ```proto
-            REVIEW_MODE_DIRECT = 1
-            ```
-        PROPOSAL:
-            After the person has looked at it and applied it.
-
-            ```proto
-            REVIEW_MODE_PROPOSAL = 2
-            ```
-        BRANCH:
-            On a branch of its own, in the person's tree.
-
-            ```proto
-            REVIEW_MODE_BRANCH = 3
-            ```
-        WORKTREE:
-            In a worktree of its own, beside the person's tree.
-
-            ```proto
-            REVIEW_MODE_WORKTREE = 4
-            ```
-    """
 
     UNSPECIFIED = 0
     DIRECT = 1
@@ -5414,201 +2856,42 @@ class ReviewMode(Enum):
     WORKTREE = 4
 
 class ExportFormat(Enum):
-    """
-    ```proto
-    enum portico.v1.ExportFormat
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            EXPORT_FORMAT_UNSPECIFIED = 0
-            ```
-        MARKDOWN:
-            ```proto
-            EXPORT_FORMAT_MARKDOWN = 1
-            ```
-        JSON:
-            ```proto
-            EXPORT_FORMAT_JSON = 2
-            ```
-    """
 
     UNSPECIFIED = 0
     MARKDOWN = 1
     JSON = 2
 
 class WhenBusy(Enum):
-    """
-    ```proto
-    enum portico.v1.WhenBusy
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            As WHEN_BUSY_REFUSE.
-
-            ```proto
-            WHEN_BUSY_UNSPECIFIED = 0
-            ```
-        REFUSE:
-            ```proto
-            WHEN_BUSY_REFUSE = 1
-            ```
-        QUEUE:
-            Wait for the turn that is under way, here or in the same folder.
-
-            ```proto
-            WHEN_BUSY_QUEUE = 2
-            ```
-    """
 
     UNSPECIFIED = 0
     REFUSE = 1
     QUEUE = 2
 
 class ModelRole(Enum):
-    """
-    ```proto
-    enum portico.v1.ModelRole
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            MODEL_ROLE_UNSPECIFIED = 0
-            ```
-        USER:
-            ```proto
-            MODEL_ROLE_USER = 1
-            ```
-        ASSISTANT:
-            ```proto
-            MODEL_ROLE_ASSISTANT = 2
-            ```
-    """
 
     UNSPECIFIED = 0
     USER = 1
     ASSISTANT = 2
 
 class SecretKeeper(Enum):
-    """
-    ```proto
-    enum portico.v1.SecretKeeper
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            SECRET_KEEPER_UNSPECIFIED = 0
-            ```
-        KEYRING:
-            ```proto
-            SECRET_KEEPER_KEYRING = 1
-            ```
-        MEMORY:
-            There is no keyring here: kept until the server ends.
-
-            ```proto
-            SECRET_KEEPER_MEMORY = 2
-            ```
-    """
 
     UNSPECIFIED = 0
     KEYRING = 1
     MEMORY = 2
 
 class PromptOrigin(Enum):
-    """
-    ```proto
-    enum portico.v1.PromptOrigin
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            PROMPT_ORIGIN_UNSPECIFIED = 0
-            ```
-        WORKSPACE:
-            ```proto
-            PROMPT_ORIGIN_WORKSPACE = 1
-            ```
-        USER:
-            ```proto
-            PROMPT_ORIGIN_USER = 2
-            ```
-    """
 
     UNSPECIFIED = 0
     WORKSPACE = 1
     USER = 2
 
 class ConflictSide(Enum):
-    """
-    Whose lines stay where both changed them.
-
-    ```proto
-    enum portico.v1.ConflictSide
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            Neither: a conflict stops the apply.
-
-            ```proto
-            CONFLICT_SIDE_UNSPECIFIED = 0
-            ```
-        PERSON:
-            ```proto
-            CONFLICT_SIDE_PERSON = 1
-            ```
-        AGENT:
-            ```proto
-            CONFLICT_SIDE_AGENT = 2
-            ```
-    """
 
     UNSPECIFIED = 0
     PERSON = 1
     AGENT = 2
 
 class ReviewEnding(Enum):
-    """
-    ```proto
-    enum portico.v1.ReviewEnding
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            REVIEW_ENDING_UNSPECIFIED = 0
-            ```
-        MERGE:
-            On the person's branch, as a merge.
-
-            ```proto
-            REVIEW_ENDING_MERGE = 1
-            ```
-        SQUASH:
-            On the person's branch, as one commit.
-
-            ```proto
-            REVIEW_ENDING_SQUASH = 2
-            ```
-        KEEP:
-            Beside it, for later.
-
-            ```proto
-            REVIEW_ENDING_KEEP = 3
-            ```
-        DISCARD:
-            Away, though not for good: a ref keeps it.
-
-            ```proto
-            REVIEW_ENDING_DISCARD = 4
-            ```
-    """
 
     UNSPECIFIED = 0
     MERGE = 1
@@ -5617,37 +2900,6 @@ class ReviewEnding(Enum):
     DISCARD = 4
 
 class EditorLookupKind(Enum):
-    """
-    ```proto
-    enum portico.v1.EditorLookupKind
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            EDITOR_LOOKUP_KIND_UNSPECIFIED = 0
-            ```
-        DEFINITION:
-            ```proto
-            EDITOR_LOOKUP_KIND_DEFINITION = 1
-            ```
-        REFERENCES:
-            ```proto
-            EDITOR_LOOKUP_KIND_REFERENCES = 2
-            ```
-        SYMBOLS:
-            ```proto
-            EDITOR_LOOKUP_KIND_SYMBOLS = 3
-            ```
-        HOVER:
-            ```proto
-            EDITOR_LOOKUP_KIND_HOVER = 4
-            ```
-        DIAGNOSTICS:
-            ```proto
-            EDITOR_LOOKUP_KIND_DIAGNOSTICS = 5
-            ```
-    """
 
     UNSPECIFIED = 0
     DEFINITION = 1
@@ -5657,33 +2909,6 @@ class EditorLookupKind(Enum):
     DIAGNOSTICS = 5
 
 class ProblemSeverity(Enum):
-    """
-    ```proto
-    enum portico.v1.ProblemSeverity
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            PROBLEM_SEVERITY_UNSPECIFIED = 0
-            ```
-        ERROR:
-            ```proto
-            PROBLEM_SEVERITY_ERROR = 1
-            ```
-        WARNING:
-            ```proto
-            PROBLEM_SEVERITY_WARNING = 2
-            ```
-        INFORMATION:
-            ```proto
-            PROBLEM_SEVERITY_INFORMATION = 3
-            ```
-        HINT:
-            ```proto
-            PROBLEM_SEVERITY_HINT = 4
-            ```
-    """
 
     UNSPECIFIED = 0
     ERROR = 1
@@ -5693,7 +2918,7 @@ class ProblemSeverity(Enum):
 
 
 _DESC = file_desc(
-    b'\n\x16portico/v1/agent.proto\x12\nportico.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17portico/v1/events.proto"\x16\n\x14GetServerInfoRequest"\xe2\x01\n\x15GetServerInfoResponse\x12\x18\n\x07version\x18\x01 \x01(\tR\x07version\x12\x1d\n\npage_build\x18\x02 \x01(\tR\tpageBuild\x129\n\nstarted_at\x18\x03 \x01(\x0b2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x12#\n\rdefault_agent\x18\x05 \x01(\tR\x0cdefaultAgent\x12\x12\n\x04home\x18\x06 \x01(\tR\x04home"\x9e\x04\n\x0eSessionSummary\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x03 \x01(\tR\x05agent\x12\x14\n\x05title\x18\x04 \x01(\tR\x05title\x12+\n\x05state\x18\x05 \x01(\x0e2\x15.portico.v1.TurnStateR\x05state\x129\n\ncreated_at\x18\x06 \x01(\x0b2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n\nupdated_at\x18\x07 \x01(\x0b2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x19\n\x08last_seq\x18\x08 \x01(\x03R\x07lastSeq\x12\x1d\n\nreads_only\x18\t \x01(\x08R\treadsOnly\x12\x1b\n\thas_draft\x18\n \x01(\x08R\x08hasDraft\x12\x15\n\x06is_new\x18\x0b \x01(\x08R\x05isNew\x12\x18\n\x07waiting\x18\x0c \x01(\x05R\x07waiting\x12*\n\x04mode\x18\r \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode\x12\x16\n\x06queued\x18\x0e \x01(\x05R\x06queued\x124\n\x07sandbox\x18\x0f \x01(\x0b2\x1a.portico.v1.SandboxInForceR\x07sandbox"\x9d\x05\n\rSessionDetail\x124\n\x07summary\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryR\x07summary\x12/\n\x08commands\x18\x02 \x03(\x0b2\x13.portico.v1.CommandR\x08commands\x122\n\x07options\x18\x03 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options\x12.\n\x05usage\x18\x04 \x01(\x0b2\x18.portico.v1.UsageUpdatedR\x05usage\x12)\n\x04plan\x18\x05 \x03(\x0b2\x15.portico.v1.PlanEntryR\x04plan\x12&\n\x05todos\x18\x06 \x03(\x0b2\x10.portico.v1.TodoR\x05todos\x12A\n\x0bpermissions\x18\x07 \x03(\x0b2\x1f.portico.v1.PermissionRequestedR\x0bpermissions\x127\n\tquestions\x18\x08 \x03(\x0b2\x19.portico.v1.QuestionAskedR\tquestions\x12$\n\x04desk\x18\t \x01(\x0b2\x10.portico.v1.DeskR\x04desk\x12O\n\x13prompt_capabilities\x18\n \x01(\x0b2\x1e.portico.v1.PromptCapabilitiesR\x12promptCapabilities\x12\x19\n\x08can_fork\x18\x0b \x01(\x08R\x07canFork\x12%\n\x0eopen_elsewhere\x18\x0c \x01(\x08R\ropenElsewhere\x129\n\tproposals\x18\r \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals"k\n\x12PromptCapabilities\x12\x14\n\x05image\x18\x01 \x01(\x08R\x05image\x12\x14\n\x05audio\x18\x02 \x01(\x08R\x05audio\x12)\n\x10embedded_context\x18\x03 \x01(\x08R\x0fembeddedContext"\x85\x01\n\x04Desk\x12\x14\n\x05draft\x18\x01 \x01(\tR\x05draft\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId\x12.\n\x05queue\x18\x03 \x03(\x0b2\x18.portico.v1.QueuedPromptR\x05queue\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision"a\n\x0cQueuedPrompt\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12 \n\x0battachments\x18\x03 \x01(\x05R\x0battachments"\x94\x01\n\x13StartSessionRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x1d\n\nreads_only\x18\x03 \x01(\x08R\treadsOnly\x12*\n\x04mode\x18\x04 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"K\n\x14StartSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x8b\x01\n\x13ListSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x16\n\x06search\x18\x02 \x01(\tR\x06search\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit\x12(\n\x10after_session_id\x18\x04 \x01(\tR\x0eafterSessionId"b\n\x14ListSessionsResponse\x126\n\x08sessions\x18\x01 \x03(\x0b2\x1a.portico.v1.SessionSummaryR\x08sessions\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"4\n\x14WatchSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"\xc0\x01\n\x15WatchSessionsResponse\x126\n\x07changed\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryH\x00R\x07changed\x12.\n\x12removed_session_id\x18\x02 \x01(\tH\x00R\x10removedSessionId\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06change"&\n\tHeartbeat\x12\x19\n\x08last_seq\x18\x01 \x01(\x03R\x07lastSeq"2\n\x11GetSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"I\n\x12GetSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"h\n\x12GetTimelineRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n\nbefore_seq\x18\x02 \x01(\x03R\tbeforeSeq\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"T\n\x13GetTimelineResponse\x12)\n\x06events\x18\x01 \x03(\x0b2\x11.portico.v1.EventR\x06events\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"5\n\x14ResumeSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"L\n\x15ResumeSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"3\n\x12DiscardTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\x15\n\x13DiscardTurnResponse"3\n\x12ForkSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"J\n\x13ForkSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"a\n\x13ClearSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12+\n\x11discard_proposals\x18\x02 \x01(\x08R\x10discardProposals"\x16\n\x14ClearSessionResponse"g\n\x14ExportSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06format\x18\x02 \x01(\x0e2\x18.portico.v1.ExportFormatR\x06format"N\n\x15ExportSessionResponse\x12\x1b\n\tfile_name\x18\x01 \x01(\tR\x08fileName\x12\x18\n\x07content\x18\x02 \x01(\tR\x07content">\n\x1dGetConversationPreviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"b\n\x1eGetConversationPreviewResponse\x12\x1f\n\x0blast_prompt\x18\x01 \x01(\tR\nlastPrompt\x12\x1f\n\x0blast_answer\x18\x02 \x01(\tR\nlastAnswer"s\n\nAttachment\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n\tmime_type\x18\x02 \x01(\tR\x08mimeType\x12\x14\n\x04path\x18\x03 \x01(\tH\x00R\x04path\x12\x14\n\x04data\x18\x04 \x01(\x0cH\x00R\x04dataB\x08\n\x06source"\xd9\x01\n\rInvokeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x128\n\x0battachments\x18\x03 \x03(\x0b2\x16.portico.v1.AttachmentR\x0battachments\x121\n\twhen_busy\x18\x04 \x01(\x0e2\x14.portico.v1.WhenBusyR\x08whenBusy\x12(\n\x10queued_prompt_id\x18\x05 \x01(\tR\x0equeuedPromptId"y\n\x0eInvokeResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x122\n\x06queued\x18\x02 \x01(\x0b2\x18.portico.v1.QueuedPromptH\x00R\x06queuedB\x08\n\x06update"F\n\x0fStopTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05force\x18\x02 \x01(\x08R\x05force",\n\x10StopTurnResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"T\n\x12StopCommandRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bterminal_id\x18\x02 \x01(\tR\nterminalId"/\n\x13StopCommandResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"J\n\x0cWatchRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tafter_seq\x18\x02 \x01(\x03R\x08afterSeq"\xa3\x01\n\rWatchResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x12&\n\x04desk\x18\x02 \x01(\x0b2\x10.portico.v1.DeskH\x00R\x04desk\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"\xca\x03\n\x18SubmitClientEventRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12T\n\x14permission_decisions\x18\x02 \x01(\x0b2\x1f.portico.v1.PermissionDecisionsH\x00R\x13permissionDecisions\x12B\n\x0equestion_reply\x18\x03 \x01(\x0b2\x19.portico.v1.QuestionReplyH\x00R\rquestionReply\x12/\n\x05draft\x18\x04 \x01(\x0b2\x17.portico.v1.DraftChangeH\x00R\x05draft\x12?\n\rqueue_removal\x18\x05 \x01(\x0b2\x18.portico.v1.QueueRemovalH\x00R\x0cqueueRemoval\x12<\n\x0ceditor_reply\x18\x06 \x01(\x0b2\x17.portico.v1.EditorReplyH\x00R\x0beditorReply\x12<\n\x0ceditor_state\x18\x07 \x01(\x0b2\x17.portico.v1.EditorStateH\x00R\x0beditorStateB\x07\n\x05event"\x1b\n\x19SubmitClientEventResponse"S\n\x13PermissionDecisions\x12<\n\tdecisions\x18\x01 \x03(\x0b2\x1e.portico.v1.PermissionDecisionR\tdecisions"\x83\x01\n\x12PermissionDecision\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x121\n\x05scope\x18\x03 \x01(\x0e2\x1b.portico.v1.PermissionScopeR\x05scope"\x85\x01\n\rQuestionReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x122\n\x06action\x18\x02 \x01(\x0e2\x1a.portico.v1.QuestionActionR\x06action\x12!\n\x0ccontent_json\x18\x03 \x01(\tR\x0bcontentJson">\n\x0bDraftChange\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId"+\n\x0cQueueRemoval\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId"\x9b\x01\n\x17SetSessionConfigRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x12\x18\n\x06choice\x18\x03 \x01(\tH\x00R\x06choice\x12!\n\x0bswitched_on\x18\x04 \x01(\x08H\x00R\nswitchedOnB\x07\n\x05value"N\n\x18SetSessionConfigResponse\x122\n\x07options\x18\x01 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options"1\n\x11ListAgentsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListAgentsResponse\x12)\n\x06agents\x18\x01 \x03(\x0b2\x11.portico.v1.AgentR\x06agents"\x91\x01\n\x05Agent\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x1c\n\tinstalled\x18\x03 \x01(\x08R\tinstalled\x12!\n\x0cinstall_hint\x18\x04 \x01(\tR\x0binstallHint\x12\x1d\n\nis_default\x18\x05 \x01(\x08R\tisDefault"4\n\x14ListScenariosRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"g\n\x15ListScenariosResponse\x122\n\tscenarios\x18\x01 \x03(\x0b2\x14.portico.v1.ScenarioR\tscenarios\x12\x1a\n\x08problems\x18\x02 \x03(\tR\x08problems"u\n\x08Scenario\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x14\n\x05model\x18\x03 \x01(\tR\x05model\x12\x1d\n\nis_default\x18\x04 \x01(\x08R\tisDefault"4\n\x14ListProvidersRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"a\n\x15ListProvidersResponse\x122\n\tproviders\x18\x01 \x03(\x0b2\x14.portico.v1.ProviderR\tproviders\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model"\xd3\x01\n\x08Provider\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n\x05ready\x18\x03 \x01(\x08R\x05ready\x12\x16\n\x06detail\x18\x04 \x01(\tR\x06detail\x12!\n\x0ckey_variable\x18\x05 \x01(\tR\x0bkeyVariable\x12\x1b\n\tneeds_key\x18\x06 \x01(\x08R\x08needsKey\x12\x16\n\x06models\x18\x07 \x03(\tR\x06models\x12\x17\n\x07has_key\x18\x08 \x01(\x08R\x06hasKey"1\n\x11ListModelsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListModelsResponse\x12)\n\x06models\x18\x01 \x03(\x0b2\x11.portico.v1.ModelR\x06models"\x96\x01\n\x05Model\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05about\x18\x02 \x01(\tR\x05about\x12\x1d\n\nis_default\x18\x03 \x01(\x08R\tisDefault\x12\x16\n\x06window\x18\x04 \x01(\x05R\x06window\x12\x14\n\x05tools\x18\x05 \x01(\x08R\x05tools\x12\x16\n\x06images\x18\x06 \x01(\x08R\x06images"\xc5\x01\n\x14CompleteModelRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model\x12\x16\n\x06system\x18\x03 \x01(\tR\x06system\x124\n\x08messages\x18\x04 \x03(\x0b2\x18.portico.v1.ModelMessageR\x08messages\x12+\n\x05tools\x18\x05 \x03(\x0b2\x15.portico.v1.ModelToolR\x05tools"f\n\x0cModelMessage\x12)\n\x04role\x18\x01 \x01(\x0e2\x15.portico.v1.ModelRoleR\x04role\x12+\n\x05parts\x18\x02 \x03(\x0b2\x15.portico.v1.ModelPartR\x05parts"\xc1\x01\n\tModelPart\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12.\n\x05image\x18\x02 \x01(\x0b2\x16.portico.v1.ModelImageH\x00R\x05image\x12/\n\x04call\x18\x03 \x01(\x0b2\x19.portico.v1.ModelToolCallH\x00R\x04call\x125\n\x06result\x18\x04 \x01(\x0b2\x1b.portico.v1.ModelToolResultH\x00R\x06resultB\x06\n\x04part"=\n\nModelImage\x12\x1b\n\tmime_type\x18\x01 \x01(\tR\x08mimeType\x12\x12\n\x04data\x18\x02 \x01(\x0cR\x04data"c\n\rModelToolCall\x12\x17\n\x07call_id\x18\x01 \x01(\tR\x06callId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12%\n\x0earguments_json\x18\x03 \x01(\tR\rargumentsJson"n\n\x0fModelToolResult\x12\x17\n\x07call_id\x18\x01 \x01(\tR\x06callId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12.\n\x06images\x18\x03 \x03(\x0b2\x16.portico.v1.ModelImageR\x06images"b\n\tModelTool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x1f\n\x0bschema_json\x18\x03 \x01(\tR\nschemaJson"\xa0\x01\n\x15CompleteModelResponse\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12\x1c\n\x08thinking\x18\x02 \x01(\tH\x00R\x08thinking\x12/\n\x04call\x18\x03 \x01(\x0b2\x19.portico.v1.ModelToolCallH\x00R\x04call\x12\x18\n\x06notice\x18\x04 \x01(\tH\x00R\x06noticeB\x08\n\x06update"V\n\x18AuthenticateAgentRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tmethod_id\x18\x02 \x01(\tR\x08methodId"\x1b\n\x19AuthenticateAgentResponse"<\n\x10SetSecretRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value"E\n\x11SetSecretResponse\x120\n\x06keeper\x18\x01 \x01(\x0e2\x18.portico.v1.SecretKeeperR\x06keeper"]\n\x10FindFilesRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"@\n\x11FindFilesResponse\x12+\n\x05files\x18\x01 \x03(\x0b2\x15.portico.v1.FoundFileR\x05files"9\n\tFoundFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x18\n\x07matched\x18\x02 \x03(\x05R\x07matched"2\n\x12ListPromptsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"G\n\x13ListPromptsResponse\x120\n\x07prompts\x18\x01 \x03(\x0b2\x16.portico.v1.KeptPromptR\x07prompts"\x8e\x01\n\nKeptPrompt\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x120\n\x06origin\x18\x03 \x01(\x0e2\x18.portico.v1.PromptOriginR\x06origin\x12\x18\n\x07problem\x18\x04 \x01(\tR\x07problem"D\n\x10GetPromptRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name"D\n\x11GetPromptResponse\x12/\n\x06pieces\x18\x01 \x03(\x0b2\x17.portico.v1.PromptPieceR\x06pieces"]\n\x0bPromptPiece\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12/\n\x05blank\x18\x02 \x01(\x0b2\x17.portico.v1.PromptBlankH\x00R\x05blankB\x07\n\x05piece"C\n\x0bPromptBlank\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription"0\n\x0fGetTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId":\n\x10GetTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"Z\n\x11WriteTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12&\n\x05todos\x18\x02 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"<\n\x12WriteTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"2\n\x12GetSettingsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"b\n\x13GetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings\x12\x1a\n\x08problems\x18\x02 \x03(\tR\x08problems"v\n\x07Setting\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n\nvalue_json\x18\x02 \x01(\tR\tvalueJson\x12\x16\n\x06source\x18\x03 \x01(\tR\x06source\x12 \n\x0bdescription\x18\x04 \x01(\tR\x0bdescription"E\n\x12SetSettingsRequest\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"F\n\x13SetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"\x16\n\x14ListApprovalsRequest"K\n\x15ListApprovalsResponse\x122\n\tapprovals\x18\x01 \x03(\x0b2\x14.portico.v1.ApprovalR\tapprovals"\xaa\x01\n\x08Approval\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x12\n\x04rule\x18\x03 \x01(\tR\x04rule\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x125\n\x08given_at\x18\x05 \x01(\x0b2\x1a.google.protobuf.TimestampR\x07givenAt"8\n\x15RevokeApprovalRequest\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId"\x18\n\x16RevokeApprovalResponse"j\n\x12GetProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x14\n\x05paths\x18\x03 \x03(\tR\x05paths"\x86\x01\n\x13GetProposalResponse\x129\n\tproposals\x18\x01 \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals\x124\n\x08contents\x18\x02 \x03(\x0b2\x18.portico.v1.FileContentsR\x08contents"\xf8\x01\n\x0cFileContents\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1e\n\x08old_text\x18\x02 \x01(\tH\x00R\x07oldText\x88\x01\x01\x12\x1e\n\x08new_text\x18\x03 \x01(\tH\x01R\x07newText\x88\x01\x01\x12\x12\n\x04diff\x18\x04 \x01(\tR\x04diff\x12.\n\x05hunks\x18\x05 \x03(\x0b2\x18.portico.v1.ProposedHunkR\x05hunks\x126\n\tconflicts\x18\x06 \x03(\x0b2\x18.portico.v1.FileConflictR\tconflictsB\x0b\n\t_old_textB\x0b\n\t_new_text"\x91\x01\n\x0cFileConflict\x12\x12\n\x04line\x18\x01 \x01(\x05R\x04line\x12\x17\n\x04base\x18\x02 \x01(\tH\x00R\x04base\x88\x01\x01\x12\x1b\n\x06person\x18\x03 \x01(\tH\x01R\x06person\x88\x01\x01\x12\x19\n\x05agent\x18\x04 \x01(\tH\x02R\x05agent\x88\x01\x01B\x07\n\x05_baseB\t\n\x07_personB\x08\n\x06_agent"o\n\nFileChoice\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n\x08hunk_ids\x18\x02 \x03(\tR\x07hunkIds\x122\n\x07resolve\x18\x03 \x01(\x0e2\x18.portico.v1.ConflictSideR\x07resolve"\xa0\x01\n\x14ApplyProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"\x82\x01\n\x15ApplyProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x18\n\x07applied\x18\x02 \x01(\x08R\x07applied\x12\x16\n\x06merged\x18\x03 \x03(\tR\x06merged"\xa2\x01\n\x16DiscardProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"R\n\x17DiscardProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"R\n\x10UndoApplyRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId"~\n\x11UndoApplyResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x16\n\x06undone\x18\x02 \x01(\x08R\x06undone\x12\x18\n\x07already\x18\x03 \x01(\x08R\x07already"\xbe\x01\n\x18GetRevisionPromptRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files\x12\x18\n\x07comment\x18\x05 \x01(\tR\x07comment"/\n\x19GetRevisionPromptResponse\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text"\xc4\x01\n\nCheckpoint\x12#\n\rcheckpoint_id\x18\x01 \x01(\tR\x0ccheckpointId\x12*\n\x02at\x18\x02 \x01(\x0b2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n\x05label\x18\x03 \x01(\tR\x05label\x124\n\x06moment\x18\x04 \x01(\x0e2\x1c.portico.v1.CheckpointMomentR\x06moment\x12\x19\n\x08left_out\x18\x05 \x01(\x05R\x07leftOut"7\n\x16ListCheckpointsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"S\n\x17ListCheckpointsResponse\x128\n\x0bcheckpoints\x18\x01 \x03(\x0b2\x16.portico.v1.CheckpointR\x0bcheckpoints"\x8e\x01\n\x18GetCheckpointDiffRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId\x12.\n\x13other_checkpoint_id\x18\x03 \x01(\tR\x11otherCheckpointId"g\n\x19GetCheckpointDiffResponse\x12.\n\x05files\x18\x01 \x03(\x0b2\x18.portico.v1.ProposedFileR\x05files\x12\x1a\n\x08unlisted\x18\x02 \x01(\x05R\x08unlisted"^\n\x18RestoreCheckpointRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId"\x90\x01\n\x19RestoreCheckpointResponse\x12:\n\x08restored\x18\x01 \x01(\x0b2\x1e.portico.v1.CheckpointRestoredR\x08restored\x127\n\x08proposal\x18\x02 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"7\n\x16GetReviewStatusRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\xfe\x01\n\x17GetReviewStatusResponse\x12*\n\x04mode\x18\x01 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode\x12\x16\n\x06branch\x18\x02 \x01(\tR\x06branch\x12\x1f\n\x0bhome_branch\x18\x03 \x01(\tR\nhomeBranch\x12\x16\n\x06folder\x18\x04 \x01(\tR\x06folder\x12\x1e\n\nunfinished\x18\x05 \x01(\x08R\nunfinished\x122\n\x08possible\x18\x06 \x03(\x0e2\x16.portico.v1.ReviewModeR\x08possible\x12\x12\n\x04hint\x18\x07 \x01(\tR\x04hint"a\n\x14SetReviewModeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12*\n\x04mode\x18\x02 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"L\n\x15SetReviewModeResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x80\x01\n\x13FinishReviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06ending\x18\x02 \x01(\x0e2\x18.portico.v1.ReviewEndingR\x06ending\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"b\n\x14FinishReviewResponse\x12\x16\n\x06commit\x18\x01 \x01(\tR\x06commit\x12\x1c\n\treference\x18\x02 \x01(\tR\treference\x12\x14\n\x05notes\x18\x03 \x03(\tR\x05notes"\x87\x01\n\x13AttachEditorRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n\x07folders\x18\x02 \x03(\tR\x07folders\x12B\n\x0ccapabilities\x18\x03 \x01(\x0b2\x1e.portico.v1.EditorCapabilitiesR\x0ccapabilities"z\n\x12EditorCapabilities\x12\x18\n\x07buffers\x18\x01 \x01(\x08R\x07buffers\x12\x14\n\x05edits\x18\x02 \x01(\x08R\x05edits\x12\x18\n\x07lookups\x18\x03 \x01(\x08R\x07lookups\x12\x1a\n\x08commands\x18\x04 \x01(\x08R\x08commands"\x8c\x02\n\x14AttachEditorResponse\x128\n\x08attached\x18\x01 \x01(\x0b2\x1a.portico.v1.EditorAttachedH\x00R\x08attached\x125\n\x07request\x18\x02 \x01(\x0b2\x19.portico.v1.EditorRequestH\x00R\x07request\x12B\n\tcancelled\x18\x03 \x01(\x0b2".portico.v1.EditorRequestCancelledH\x00R\tcancelled\x125\n\theartbeat\x18\x04 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"-\n\x0eEditorAttached\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId"7\n\x16EditorRequestCancelled\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId"\xcc\x02\n\rEditorRequest\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1d\n\nsession_id\x18\x02 \x01(\tR\tsessionId\x129\n\x0bread_buffer\x18\x03 \x01(\x0b2\x16.portico.v1.ReadBufferH\x00R\nreadBuffer\x129\n\x0bapply_edits\x18\x04 \x01(\x0b2\x16.portico.v1.ApplyEditsH\x00R\napplyEdits\x122\n\x06lookup\x18\x05 \x01(\x0b2\x18.portico.v1.EditorLookupH\x00R\x06lookup\x12H\n\x10dispatch_command\x18\x06 \x01(\x0b2\x1b.portico.v1.DispatchCommandH\x00R\x0fdispatchCommandB\t\n\x07request" \n\nReadBuffer\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path"P\n\nApplyEdits\x12\x14\n\x05label\x18\x01 \x01(\tR\x05label\x12,\n\x05files\x18\x02 \x03(\x0b2\x16.portico.v1.EditedFileR\x05files"y\n\nEditedFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1f\n\x08expected\x18\x02 \x01(\tH\x00R\x08expected\x88\x01\x01\x12\x1d\n\x07content\x18\x03 \x01(\tH\x01R\x07content\x88\x01\x01B\x0b\n\t_expectedB\n\n\x08_content"\x96\x01\n\x0cEditorLookup\x120\n\x04kind\x18\x01 \x01(\x0e2\x1c.portico.v1.EditorLookupKindR\x04kind\x12\x12\n\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n\x04line\x18\x03 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x04 \x01(\x05R\x06column\x12\x14\n\x05query\x18\x05 \x01(\tR\x05query"S\n\x0fDispatchCommand\x12\x18\n\x07command\x18\x01 \x01(\tR\x07command\x12\x10\n\x03cwd\x18\x02 \x01(\tR\x03cwd\x12\x14\n\x05title\x18\x03 \x01(\tR\x05title"\xab\x02\n\x0bEditorReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x120\n\x06buffer\x18\x02 \x01(\x0b2\x16.portico.v1.BufferTextH\x00R\x06buffer\x120\n\x05edits\x18\x03 \x01(\x0b2\x18.portico.v1.EditsAppliedH\x00R\x05edits\x128\n\x08findings\x18\x04 \x01(\x0b2\x1a.portico.v1.EditorFindingsH\x00R\x08findings\x129\n\x07command\x18\x05 \x01(\x0b2\x1d.portico.v1.CommandDispatchedH\x00R\x07command\x12\x1a\n\x07failure\x18\x06 \x01(\tH\x00R\x07failureB\x08\n\x06result".\n\nBufferText\x12\x17\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x88\x01\x01B\x07\n\x05_text"_\n\x0cEditsApplied\x12\x18\n\x07applied\x18\x01 \x01(\x08R\x07applied\x12\x18\n\x07changed\x18\x02 \x03(\tR\x07changed\x12\x1b\n\tnot_saved\x18\x03 \x03(\tR\x08notSaved"\x8c\x01\n\x0eEditorFindings\x12.\n\x06places\x18\x01 \x03(\x0b2\x16.portico.v1.FoundPlaceR\x06places\x124\n\x08problems\x18\x02 \x03(\x0b2\x18.portico.v1.FoundProblemR\x08problems\x12\x14\n\x05words\x18\x03 \x01(\tR\x05words"\xc6\x01\n\nFoundPlace\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x03 \x01(\x05R\x06column\x12\x19\n\x08end_line\x18\x04 \x01(\x05R\x07endLine\x12\x1d\n\nend_column\x18\x05 \x01(\x05R\tendColumn\x12\x12\n\x04name\x18\x06 \x01(\tR\x04name\x12\x16\n\x06detail\x18\x07 \x01(\tR\x06detail\x12\x12\n\x04text\x18\x08 \x01(\tR\x04text"\xb9\x01\n\x0cFoundProblem\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x03 \x01(\x05R\x06column\x127\n\x08severity\x18\x04 \x01(\x0e2\x1b.portico.v1.ProblemSeverityR\x08severity\x12\x18\n\x07message\x18\x05 \x01(\tR\x07message\x12\x16\n\x06source\x18\x06 \x01(\tR\x06source"]\n\x11CommandDispatched\x12\x12\n\x04sent\x18\x01 \x01(\x08R\x04sent\x12\x1a\n\x08terminal\x18\x02 \x01(\tR\x08terminal\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"^\n\x0bEditorState\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId\x12\x18\n\x07unsaved\x18\x02 \x03(\tR\x07unsaved\x12\x18\n\x07focused\x18\x03 \x01(\x08R\x07focused*\x8d\x01\n\nReviewMode\x12\x1b\n\x17REVIEW_MODE_UNSPECIFIED\x10\x00\x12\x16\n\x12REVIEW_MODE_DIRECT\x10\x01\x12\x18\n\x14REVIEW_MODE_PROPOSAL\x10\x02\x12\x16\n\x12REVIEW_MODE_BRANCH\x10\x03\x12\x18\n\x14REVIEW_MODE_WORKTREE\x10\x04*a\n\x0cExportFormat\x12\x1d\n\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x1a\n\x16EXPORT_FORMAT_MARKDOWN\x10\x01\x12\x16\n\x12EXPORT_FORMAT_JSON\x10\x02*P\n\x08WhenBusy\x12\x19\n\x15WHEN_BUSY_UNSPECIFIED\x10\x00\x12\x14\n\x10WHEN_BUSY_REFUSE\x10\x01\x12\x13\n\x0fWHEN_BUSY_QUEUE\x10\x02*V\n\tModelRole\x12\x1a\n\x16MODEL_ROLE_UNSPECIFIED\x10\x00\x12\x13\n\x0fMODEL_ROLE_USER\x10\x01\x12\x18\n\x14MODEL_ROLE_ASSISTANT\x10\x02*b\n\x0cSecretKeeper\x12\x1d\n\x19SECRET_KEEPER_UNSPECIFIED\x10\x00\x12\x19\n\x15SECRET_KEEPER_KEYRING\x10\x01\x12\x18\n\x14SECRET_KEEPER_MEMORY\x10\x02*b\n\x0cPromptOrigin\x12\x1d\n\x19PROMPT_ORIGIN_UNSPECIFIED\x10\x00\x12\x1b\n\x17PROMPT_ORIGIN_WORKSPACE\x10\x01\x12\x16\n\x12PROMPT_ORIGIN_USER\x10\x02*`\n\x0cConflictSide\x12\x1d\n\x19CONFLICT_SIDE_UNSPECIFIED\x10\x00\x12\x18\n\x14CONFLICT_SIDE_PERSON\x10\x01\x12\x17\n\x13CONFLICT_SIDE_AGENT\x10\x02*\x93\x01\n\x0cReviewEnding\x12\x1d\n\x19REVIEW_ENDING_UNSPECIFIED\x10\x00\x12\x17\n\x13REVIEW_ENDING_MERGE\x10\x01\x12\x18\n\x14REVIEW_ENDING_SQUASH\x10\x02\x12\x16\n\x12REVIEW_ENDING_KEEP\x10\x03\x12\x19\n\x15REVIEW_ENDING_DISCARD\x10\x04*\xde\x01\n\x10EditorLookupKind\x12"\n\x1eEDITOR_LOOKUP_KIND_UNSPECIFIED\x10\x00\x12!\n\x1dEDITOR_LOOKUP_KIND_DEFINITION\x10\x01\x12!\n\x1dEDITOR_LOOKUP_KIND_REFERENCES\x10\x02\x12\x1e\n\x1aEDITOR_LOOKUP_KIND_SYMBOLS\x10\x03\x12\x1c\n\x18EDITOR_LOOKUP_KIND_HOVER\x10\x04\x12"\n\x1eEDITOR_LOOKUP_KIND_DIAGNOSTICS\x10\x05*\xaa\x01\n\x0fProblemSeverity\x12 \n\x1cPROBLEM_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n\x16PROBLEM_SEVERITY_ERROR\x10\x01\x12\x1c\n\x18PROBLEM_SEVERITY_WARNING\x10\x02\x12 \n\x1cPROBLEM_SEVERITY_INFORMATION\x10\x03\x12\x19\n\x15PROBLEM_SEVERITY_HINT\x10\x042\xa3\x1e\n\x0cAgentService\x12T\n\rGetServerInfo\x12 .portico.v1.GetServerInfoRequest\x1a!.portico.v1.GetServerInfoResponse\x12Q\n\x0cStartSession\x12\x1f.portico.v1.StartSessionRequest\x1a .portico.v1.StartSessionResponse\x12Q\n\x0cListSessions\x12\x1f.portico.v1.ListSessionsRequest\x1a .portico.v1.ListSessionsResponse\x12V\n\rWatchSessions\x12 .portico.v1.WatchSessionsRequest\x1a!.portico.v1.WatchSessionsResponse0\x01\x12K\n\nGetSession\x12\x1d.portico.v1.GetSessionRequest\x1a\x1e.portico.v1.GetSessionResponse\x12N\n\x0bGetTimeline\x12\x1e.portico.v1.GetTimelineRequest\x1a\x1f.portico.v1.GetTimelineResponse\x12T\n\rResumeSession\x12 .portico.v1.ResumeSessionRequest\x1a!.portico.v1.ResumeSessionResponse\x12N\n\x0bDiscardTurn\x12\x1e.portico.v1.DiscardTurnRequest\x1a\x1f.portico.v1.DiscardTurnResponse\x12N\n\x0bForkSession\x12\x1e.portico.v1.ForkSessionRequest\x1a\x1f.portico.v1.ForkSessionResponse\x12Q\n\x0cClearSession\x12\x1f.portico.v1.ClearSessionRequest\x1a .portico.v1.ClearSessionResponse\x12T\n\rExportSession\x12 .portico.v1.ExportSessionRequest\x1a!.portico.v1.ExportSessionResponse\x12o\n\x16GetConversationPreview\x12).portico.v1.GetConversationPreviewRequest\x1a*.portico.v1.GetConversationPreviewResponse\x12A\n\x06Invoke\x12\x19.portico.v1.InvokeRequest\x1a\x1a.portico.v1.InvokeResponse0\x01\x12E\n\x08StopTurn\x12\x1b.portico.v1.StopTurnRequest\x1a\x1c.portico.v1.StopTurnResponse\x12N\n\x0bStopCommand\x12\x1e.portico.v1.StopCommandRequest\x1a\x1f.portico.v1.StopCommandResponse\x12>\n\x05Watch\x12\x18.portico.v1.WatchRequest\x1a\x19.portico.v1.WatchResponse0\x01\x12`\n\x11SubmitClientEvent\x12$.portico.v1.SubmitClientEventRequest\x1a%.portico.v1.SubmitClientEventResponse\x12]\n\x10SetSessionConfig\x12#.portico.v1.SetSessionConfigRequest\x1a$.portico.v1.SetSessionConfigResponse\x12K\n\nListAgents\x12\x1d.portico.v1.ListAgentsRequest\x1a\x1e.portico.v1.ListAgentsResponse\x12T\n\rListScenarios\x12 .portico.v1.ListScenariosRequest\x1a!.portico.v1.ListScenariosResponse\x12T\n\rListProviders\x12 .portico.v1.ListProvidersRequest\x1a!.portico.v1.ListProvidersResponse\x12K\n\nListModels\x12\x1d.portico.v1.ListModelsRequest\x1a\x1e.portico.v1.ListModelsResponse\x12V\n\rCompleteModel\x12 .portico.v1.CompleteModelRequest\x1a!.portico.v1.CompleteModelResponse0\x01\x12S\n\x0cAttachEditor\x12\x1f.portico.v1.AttachEditorRequest\x1a .portico.v1.AttachEditorResponse0\x01\x12`\n\x11AuthenticateAgent\x12$.portico.v1.AuthenticateAgentRequest\x1a%.portico.v1.AuthenticateAgentResponse\x12H\n\tSetSecret\x12\x1c.portico.v1.SetSecretRequest\x1a\x1d.portico.v1.SetSecretResponse\x12H\n\tFindFiles\x12\x1c.portico.v1.FindFilesRequest\x1a\x1d.portico.v1.FindFilesResponse\x12N\n\x0bListPrompts\x12\x1e.portico.v1.ListPromptsRequest\x1a\x1f.portico.v1.ListPromptsResponse\x12H\n\tGetPrompt\x12\x1c.portico.v1.GetPromptRequest\x1a\x1d.portico.v1.GetPromptResponse\x12E\n\x08GetTodos\x12\x1b.portico.v1.GetTodosRequest\x1a\x1c.portico.v1.GetTodosResponse\x12K\n\nWriteTodos\x12\x1d.portico.v1.WriteTodosRequest\x1a\x1e.portico.v1.WriteTodosResponse\x12N\n\x0bGetProposal\x12\x1e.portico.v1.GetProposalRequest\x1a\x1f.portico.v1.GetProposalResponse\x12T\n\rApplyProposal\x12 .portico.v1.ApplyProposalRequest\x1a!.portico.v1.ApplyProposalResponse\x12Z\n\x0fDiscardProposal\x12".portico.v1.DiscardProposalRequest\x1a#.portico.v1.DiscardProposalResponse\x12H\n\tUndoApply\x12\x1c.portico.v1.UndoApplyRequest\x1a\x1d.portico.v1.UndoApplyResponse\x12`\n\x11GetRevisionPrompt\x12$.portico.v1.GetRevisionPromptRequest\x1a%.portico.v1.GetRevisionPromptResponse\x12Z\n\x0fListCheckpoints\x12".portico.v1.ListCheckpointsRequest\x1a#.portico.v1.ListCheckpointsResponse\x12`\n\x11GetCheckpointDiff\x12$.portico.v1.GetCheckpointDiffRequest\x1a%.portico.v1.GetCheckpointDiffResponse\x12`\n\x11RestoreCheckpoint\x12$.portico.v1.RestoreCheckpointRequest\x1a%.portico.v1.RestoreCheckpointResponse\x12Z\n\x0fGetReviewStatus\x12".portico.v1.GetReviewStatusRequest\x1a#.portico.v1.GetReviewStatusResponse\x12T\n\rSetReviewMode\x12 .portico.v1.SetReviewModeRequest\x1a!.portico.v1.SetReviewModeResponse\x12Q\n\x0cFinishReview\x12\x1f.portico.v1.FinishReviewRequest\x1a .portico.v1.FinishReviewResponse\x12N\n\x0bGetSettings\x12\x1e.portico.v1.GetSettingsRequest\x1a\x1f.portico.v1.GetSettingsResponse\x12N\n\x0bSetSettings\x12\x1e.portico.v1.SetSettingsRequest\x1a\x1f.portico.v1.SetSettingsResponse\x12T\n\rListApprovals\x12 .portico.v1.ListApprovalsRequest\x1a!.portico.v1.ListApprovalsResponse\x12W\n\x0eRevokeApproval\x12!.portico.v1.RevokeApprovalRequest\x1a".portico.v1.RevokeApprovalResponseb\x06proto3',
+    b'\n\x16portico/v1/agent.proto\x12\nportico.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17portico/v1/events.proto"\x16\n\x14GetServerInfoRequest"\xe2\x01\n\x15GetServerInfoResponse\x12\x18\n\x07version\x18\x01 \x01(\tR\x07version\x12\x1d\n\npage_build\x18\x02 \x01(\tR\tpageBuild\x129\n\nstarted_at\x18\x03 \x01(\x0b2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x12#\n\rdefault_agent\x18\x05 \x01(\tR\x0cdefaultAgent\x12\x12\n\x04home\x18\x06 \x01(\tR\x04home"\x9e\x04\n\x0eSessionSummary\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x03 \x01(\tR\x05agent\x12\x14\n\x05title\x18\x04 \x01(\tR\x05title\x12+\n\x05state\x18\x05 \x01(\x0e2\x15.portico.v1.TurnStateR\x05state\x129\n\ncreated_at\x18\x06 \x01(\x0b2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n\nupdated_at\x18\x07 \x01(\x0b2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x19\n\x08last_seq\x18\x08 \x01(\x03R\x07lastSeq\x12\x1d\n\nreads_only\x18\t \x01(\x08R\treadsOnly\x12\x1b\n\thas_draft\x18\n \x01(\x08R\x08hasDraft\x12\x15\n\x06is_new\x18\x0b \x01(\x08R\x05isNew\x12\x18\n\x07waiting\x18\x0c \x01(\x05R\x07waiting\x12*\n\x04mode\x18\r \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode\x12\x16\n\x06queued\x18\x0e \x01(\x05R\x06queued\x124\n\x07sandbox\x18\x0f \x01(\x0b2\x1a.portico.v1.SandboxInForceR\x07sandbox"\x9d\x05\n\rSessionDetail\x124\n\x07summary\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryR\x07summary\x12/\n\x08commands\x18\x02 \x03(\x0b2\x13.portico.v1.CommandR\x08commands\x122\n\x07options\x18\x03 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options\x12.\n\x05usage\x18\x04 \x01(\x0b2\x18.portico.v1.UsageUpdatedR\x05usage\x12)\n\x04plan\x18\x05 \x03(\x0b2\x15.portico.v1.PlanEntryR\x04plan\x12&\n\x05todos\x18\x06 \x03(\x0b2\x10.portico.v1.TodoR\x05todos\x12A\n\x0bpermissions\x18\x07 \x03(\x0b2\x1f.portico.v1.PermissionRequestedR\x0bpermissions\x127\n\tquestions\x18\x08 \x03(\x0b2\x19.portico.v1.QuestionAskedR\tquestions\x12$\n\x04desk\x18\t \x01(\x0b2\x10.portico.v1.DeskR\x04desk\x12O\n\x13prompt_capabilities\x18\n \x01(\x0b2\x1e.portico.v1.PromptCapabilitiesR\x12promptCapabilities\x12\x19\n\x08can_fork\x18\x0b \x01(\x08R\x07canFork\x12%\n\x0eopen_elsewhere\x18\x0c \x01(\x08R\ropenElsewhere\x129\n\tproposals\x18\r \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals"k\n\x12PromptCapabilities\x12\x14\n\x05image\x18\x01 \x01(\x08R\x05image\x12\x14\n\x05audio\x18\x02 \x01(\x08R\x05audio\x12)\n\x10embedded_context\x18\x03 \x01(\x08R\x0fembeddedContext"\x85\x01\n\x04Desk\x12\x14\n\x05draft\x18\x01 \x01(\tR\x05draft\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId\x12.\n\x05queue\x18\x03 \x03(\x0b2\x18.portico.v1.QueuedPromptR\x05queue\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision"a\n\x0cQueuedPrompt\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12 \n\x0battachments\x18\x03 \x01(\x05R\x0battachments"\x94\x01\n\x13StartSessionRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x1d\n\nreads_only\x18\x03 \x01(\x08R\treadsOnly\x12*\n\x04mode\x18\x04 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"K\n\x14StartSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x8b\x01\n\x13ListSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x16\n\x06search\x18\x02 \x01(\tR\x06search\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit\x12(\n\x10after_session_id\x18\x04 \x01(\tR\x0eafterSessionId"b\n\x14ListSessionsResponse\x126\n\x08sessions\x18\x01 \x03(\x0b2\x1a.portico.v1.SessionSummaryR\x08sessions\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"4\n\x14WatchSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"\xc0\x01\n\x15WatchSessionsResponse\x126\n\x07changed\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryH\x00R\x07changed\x12.\n\x12removed_session_id\x18\x02 \x01(\tH\x00R\x10removedSessionId\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06change"&\n\tHeartbeat\x12\x19\n\x08last_seq\x18\x01 \x01(\x03R\x07lastSeq"2\n\x11GetSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"I\n\x12GetSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"h\n\x12GetTimelineRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n\nbefore_seq\x18\x02 \x01(\x03R\tbeforeSeq\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"T\n\x13GetTimelineResponse\x12)\n\x06events\x18\x01 \x03(\x0b2\x11.portico.v1.EventR\x06events\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"5\n\x14ResumeSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"L\n\x15ResumeSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"3\n\x12DiscardTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\x15\n\x13DiscardTurnResponse"3\n\x12ForkSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"J\n\x13ForkSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"a\n\x13ClearSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12+\n\x11discard_proposals\x18\x02 \x01(\x08R\x10discardProposals"\x16\n\x14ClearSessionResponse"g\n\x14ExportSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06format\x18\x02 \x01(\x0e2\x18.portico.v1.ExportFormatR\x06format"N\n\x15ExportSessionResponse\x12\x1b\n\tfile_name\x18\x01 \x01(\tR\x08fileName\x12\x18\n\x07content\x18\x02 \x01(\tR\x07content">\n\x1dGetConversationPreviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"b\n\x1eGetConversationPreviewResponse\x12\x1f\n\x0blast_prompt\x18\x01 \x01(\tR\nlastPrompt\x12\x1f\n\x0blast_answer\x18\x02 \x01(\tR\nlastAnswer"s\n\nAttachment\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n\tmime_type\x18\x02 \x01(\tR\x08mimeType\x12\x14\n\x04path\x18\x03 \x01(\tH\x00R\x04path\x12\x14\n\x04data\x18\x04 \x01(\x0cH\x00R\x04dataB\x08\n\x06source"\xd9\x01\n\rInvokeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x128\n\x0battachments\x18\x03 \x03(\x0b2\x16.portico.v1.AttachmentR\x0battachments\x121\n\twhen_busy\x18\x04 \x01(\x0e2\x14.portico.v1.WhenBusyR\x08whenBusy\x12(\n\x10queued_prompt_id\x18\x05 \x01(\tR\x0equeuedPromptId"y\n\x0eInvokeResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x122\n\x06queued\x18\x02 \x01(\x0b2\x18.portico.v1.QueuedPromptH\x00R\x06queuedB\x08\n\x06update"\xdf\x01\n\x13SubmitPromptRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x128\n\x0battachments\x18\x03 \x03(\x0b2\x16.portico.v1.AttachmentR\x0battachments\x121\n\twhen_busy\x18\x04 \x01(\x0e2\x14.portico.v1.WhenBusyR\x08whenBusy\x12(\n\x10queued_prompt_id\x18\x05 \x01(\tR\x0equeuedPromptId"\x80\x01\n\x14SubmitPromptResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x122\n\x06queued\x18\x02 \x01(\x0b2\x18.portico.v1.QueuedPromptH\x00R\x06queuedB\t\n\x07outcome"F\n\x0fStopTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05force\x18\x02 \x01(\x08R\x05force",\n\x10StopTurnResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"T\n\x12StopCommandRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bterminal_id\x18\x02 \x01(\tR\nterminalId"/\n\x13StopCommandResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"J\n\x0cWatchRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tafter_seq\x18\x02 \x01(\x03R\x08afterSeq"\xa3\x01\n\rWatchResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x12&\n\x04desk\x18\x02 \x01(\x0b2\x10.portico.v1.DeskH\x00R\x04desk\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"\xca\x03\n\x18SubmitClientEventRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12T\n\x14permission_decisions\x18\x02 \x01(\x0b2\x1f.portico.v1.PermissionDecisionsH\x00R\x13permissionDecisions\x12B\n\x0equestion_reply\x18\x03 \x01(\x0b2\x19.portico.v1.QuestionReplyH\x00R\rquestionReply\x12/\n\x05draft\x18\x04 \x01(\x0b2\x17.portico.v1.DraftChangeH\x00R\x05draft\x12?\n\rqueue_removal\x18\x05 \x01(\x0b2\x18.portico.v1.QueueRemovalH\x00R\x0cqueueRemoval\x12<\n\x0ceditor_reply\x18\x06 \x01(\x0b2\x17.portico.v1.EditorReplyH\x00R\x0beditorReply\x12<\n\x0ceditor_state\x18\x07 \x01(\x0b2\x17.portico.v1.EditorStateH\x00R\x0beditorStateB\x07\n\x05event"\x1b\n\x19SubmitClientEventResponse"S\n\x13PermissionDecisions\x12<\n\tdecisions\x18\x01 \x03(\x0b2\x1e.portico.v1.PermissionDecisionR\tdecisions"\x83\x01\n\x12PermissionDecision\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x121\n\x05scope\x18\x03 \x01(\x0e2\x1b.portico.v1.PermissionScopeR\x05scope"\x85\x01\n\rQuestionReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x122\n\x06action\x18\x02 \x01(\x0e2\x1a.portico.v1.QuestionActionR\x06action\x12!\n\x0ccontent_json\x18\x03 \x01(\tR\x0bcontentJson">\n\x0bDraftChange\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId"+\n\x0cQueueRemoval\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId"\x9b\x01\n\x17SetSessionConfigRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x12\x18\n\x06choice\x18\x03 \x01(\tH\x00R\x06choice\x12!\n\x0bswitched_on\x18\x04 \x01(\x08H\x00R\nswitchedOnB\x07\n\x05value"N\n\x18SetSessionConfigResponse\x122\n\x07options\x18\x01 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options"1\n\x11ListAgentsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListAgentsResponse\x12)\n\x06agents\x18\x01 \x03(\x0b2\x11.portico.v1.AgentR\x06agents"\x91\x01\n\x05Agent\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x1c\n\tinstalled\x18\x03 \x01(\x08R\tinstalled\x12!\n\x0cinstall_hint\x18\x04 \x01(\tR\x0binstallHint\x12\x1d\n\nis_default\x18\x05 \x01(\x08R\tisDefault"4\n\x14ListScenariosRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"g\n\x15ListScenariosResponse\x122\n\tscenarios\x18\x01 \x03(\x0b2\x14.portico.v1.ScenarioR\tscenarios\x12\x1a\n\x08problems\x18\x02 \x03(\tR\x08problems"u\n\x08Scenario\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x14\n\x05model\x18\x03 \x01(\tR\x05model\x12\x1d\n\nis_default\x18\x04 \x01(\x08R\tisDefault"4\n\x14ListProvidersRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"a\n\x15ListProvidersResponse\x122\n\tproviders\x18\x01 \x03(\x0b2\x14.portico.v1.ProviderR\tproviders\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model"\xd3\x01\n\x08Provider\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n\x05ready\x18\x03 \x01(\x08R\x05ready\x12\x16\n\x06detail\x18\x04 \x01(\tR\x06detail\x12!\n\x0ckey_variable\x18\x05 \x01(\tR\x0bkeyVariable\x12\x1b\n\tneeds_key\x18\x06 \x01(\x08R\x08needsKey\x12\x16\n\x06models\x18\x07 \x03(\tR\x06models\x12\x17\n\x07has_key\x18\x08 \x01(\x08R\x06hasKey"1\n\x11ListModelsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListModelsResponse\x12)\n\x06models\x18\x01 \x03(\x0b2\x11.portico.v1.ModelR\x06models"\x96\x01\n\x05Model\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05about\x18\x02 \x01(\tR\x05about\x12\x1d\n\nis_default\x18\x03 \x01(\x08R\tisDefault\x12\x16\n\x06window\x18\x04 \x01(\x05R\x06window\x12\x14\n\x05tools\x18\x05 \x01(\x08R\x05tools\x12\x16\n\x06images\x18\x06 \x01(\x08R\x06images"\xc5\x01\n\x14CompleteModelRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model\x12\x16\n\x06system\x18\x03 \x01(\tR\x06system\x124\n\x08messages\x18\x04 \x03(\x0b2\x18.portico.v1.ModelMessageR\x08messages\x12+\n\x05tools\x18\x05 \x03(\x0b2\x15.portico.v1.ModelToolR\x05tools"f\n\x0cModelMessage\x12)\n\x04role\x18\x01 \x01(\x0e2\x15.portico.v1.ModelRoleR\x04role\x12+\n\x05parts\x18\x02 \x03(\x0b2\x15.portico.v1.ModelPartR\x05parts"\xc1\x01\n\tModelPart\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12.\n\x05image\x18\x02 \x01(\x0b2\x16.portico.v1.ModelImageH\x00R\x05image\x12/\n\x04call\x18\x03 \x01(\x0b2\x19.portico.v1.ModelToolCallH\x00R\x04call\x125\n\x06result\x18\x04 \x01(\x0b2\x1b.portico.v1.ModelToolResultH\x00R\x06resultB\x06\n\x04part"=\n\nModelImage\x12\x1b\n\tmime_type\x18\x01 \x01(\tR\x08mimeType\x12\x12\n\x04data\x18\x02 \x01(\x0cR\x04data"c\n\rModelToolCall\x12\x17\n\x07call_id\x18\x01 \x01(\tR\x06callId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12%\n\x0earguments_json\x18\x03 \x01(\tR\rargumentsJson"n\n\x0fModelToolResult\x12\x17\n\x07call_id\x18\x01 \x01(\tR\x06callId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12.\n\x06images\x18\x03 \x03(\x0b2\x16.portico.v1.ModelImageR\x06images"b\n\tModelTool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x1f\n\x0bschema_json\x18\x03 \x01(\tR\nschemaJson"\xa0\x01\n\x15CompleteModelResponse\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12\x1c\n\x08thinking\x18\x02 \x01(\tH\x00R\x08thinking\x12/\n\x04call\x18\x03 \x01(\x0b2\x19.portico.v1.ModelToolCallH\x00R\x04call\x12\x18\n\x06notice\x18\x04 \x01(\tH\x00R\x06noticeB\x08\n\x06update"V\n\x18AuthenticateAgentRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tmethod_id\x18\x02 \x01(\tR\x08methodId"\x1b\n\x19AuthenticateAgentResponse"<\n\x10SetSecretRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value"E\n\x11SetSecretResponse\x120\n\x06keeper\x18\x01 \x01(\x0e2\x18.portico.v1.SecretKeeperR\x06keeper"]\n\x10FindFilesRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"@\n\x11FindFilesResponse\x12+\n\x05files\x18\x01 \x03(\x0b2\x15.portico.v1.FoundFileR\x05files"9\n\tFoundFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x18\n\x07matched\x18\x02 \x03(\x05R\x07matched"2\n\x12ListPromptsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"G\n\x13ListPromptsResponse\x120\n\x07prompts\x18\x01 \x03(\x0b2\x16.portico.v1.KeptPromptR\x07prompts"\x8e\x01\n\nKeptPrompt\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x120\n\x06origin\x18\x03 \x01(\x0e2\x18.portico.v1.PromptOriginR\x06origin\x12\x18\n\x07problem\x18\x04 \x01(\tR\x07problem"D\n\x10GetPromptRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name"D\n\x11GetPromptResponse\x12/\n\x06pieces\x18\x01 \x03(\x0b2\x17.portico.v1.PromptPieceR\x06pieces"]\n\x0bPromptPiece\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12/\n\x05blank\x18\x02 \x01(\x0b2\x17.portico.v1.PromptBlankH\x00R\x05blankB\x07\n\x05piece"C\n\x0bPromptBlank\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription"0\n\x0fGetTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId":\n\x10GetTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"Z\n\x11WriteTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12&\n\x05todos\x18\x02 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"<\n\x12WriteTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"2\n\x12GetSettingsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"b\n\x13GetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings\x12\x1a\n\x08problems\x18\x02 \x03(\tR\x08problems"v\n\x07Setting\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n\nvalue_json\x18\x02 \x01(\tR\tvalueJson\x12\x16\n\x06source\x18\x03 \x01(\tR\x06source\x12 \n\x0bdescription\x18\x04 \x01(\tR\x0bdescription"E\n\x12SetSettingsRequest\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"F\n\x13SetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"\x16\n\x14ListApprovalsRequest"K\n\x15ListApprovalsResponse\x122\n\tapprovals\x18\x01 \x03(\x0b2\x14.portico.v1.ApprovalR\tapprovals"\xaa\x01\n\x08Approval\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x12\n\x04rule\x18\x03 \x01(\tR\x04rule\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x125\n\x08given_at\x18\x05 \x01(\x0b2\x1a.google.protobuf.TimestampR\x07givenAt"8\n\x15RevokeApprovalRequest\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId"\x18\n\x16RevokeApprovalResponse"j\n\x12GetProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x14\n\x05paths\x18\x03 \x03(\tR\x05paths"\x86\x01\n\x13GetProposalResponse\x129\n\tproposals\x18\x01 \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals\x124\n\x08contents\x18\x02 \x03(\x0b2\x18.portico.v1.FileContentsR\x08contents"\xf8\x01\n\x0cFileContents\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1e\n\x08old_text\x18\x02 \x01(\tH\x00R\x07oldText\x88\x01\x01\x12\x1e\n\x08new_text\x18\x03 \x01(\tH\x01R\x07newText\x88\x01\x01\x12\x12\n\x04diff\x18\x04 \x01(\tR\x04diff\x12.\n\x05hunks\x18\x05 \x03(\x0b2\x18.portico.v1.ProposedHunkR\x05hunks\x126\n\tconflicts\x18\x06 \x03(\x0b2\x18.portico.v1.FileConflictR\tconflictsB\x0b\n\t_old_textB\x0b\n\t_new_text"\x91\x01\n\x0cFileConflict\x12\x12\n\x04line\x18\x01 \x01(\x05R\x04line\x12\x17\n\x04base\x18\x02 \x01(\tH\x00R\x04base\x88\x01\x01\x12\x1b\n\x06person\x18\x03 \x01(\tH\x01R\x06person\x88\x01\x01\x12\x19\n\x05agent\x18\x04 \x01(\tH\x02R\x05agent\x88\x01\x01B\x07\n\x05_baseB\t\n\x07_personB\x08\n\x06_agent"o\n\nFileChoice\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n\x08hunk_ids\x18\x02 \x03(\tR\x07hunkIds\x122\n\x07resolve\x18\x03 \x01(\x0e2\x18.portico.v1.ConflictSideR\x07resolve"\xa0\x01\n\x14ApplyProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"\x82\x01\n\x15ApplyProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x18\n\x07applied\x18\x02 \x01(\x08R\x07applied\x12\x16\n\x06merged\x18\x03 \x03(\tR\x06merged"\xa2\x01\n\x16DiscardProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"R\n\x17DiscardProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"R\n\x10UndoApplyRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId"~\n\x11UndoApplyResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x16\n\x06undone\x18\x02 \x01(\x08R\x06undone\x12\x18\n\x07already\x18\x03 \x01(\x08R\x07already"\xbe\x01\n\x18GetRevisionPromptRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files\x12\x18\n\x07comment\x18\x05 \x01(\tR\x07comment"/\n\x19GetRevisionPromptResponse\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text"\xc4\x01\n\nCheckpoint\x12#\n\rcheckpoint_id\x18\x01 \x01(\tR\x0ccheckpointId\x12*\n\x02at\x18\x02 \x01(\x0b2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n\x05label\x18\x03 \x01(\tR\x05label\x124\n\x06moment\x18\x04 \x01(\x0e2\x1c.portico.v1.CheckpointMomentR\x06moment\x12\x19\n\x08left_out\x18\x05 \x01(\x05R\x07leftOut"7\n\x16ListCheckpointsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"S\n\x17ListCheckpointsResponse\x128\n\x0bcheckpoints\x18\x01 \x03(\x0b2\x16.portico.v1.CheckpointR\x0bcheckpoints"\x8e\x01\n\x18GetCheckpointDiffRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId\x12.\n\x13other_checkpoint_id\x18\x03 \x01(\tR\x11otherCheckpointId"g\n\x19GetCheckpointDiffResponse\x12.\n\x05files\x18\x01 \x03(\x0b2\x18.portico.v1.ProposedFileR\x05files\x12\x1a\n\x08unlisted\x18\x02 \x01(\x05R\x08unlisted"^\n\x18RestoreCheckpointRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId"\x90\x01\n\x19RestoreCheckpointResponse\x12:\n\x08restored\x18\x01 \x01(\x0b2\x1e.portico.v1.CheckpointRestoredR\x08restored\x127\n\x08proposal\x18\x02 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"7\n\x16GetReviewStatusRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\xfe\x01\n\x17GetReviewStatusResponse\x12*\n\x04mode\x18\x01 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode\x12\x16\n\x06branch\x18\x02 \x01(\tR\x06branch\x12\x1f\n\x0bhome_branch\x18\x03 \x01(\tR\nhomeBranch\x12\x16\n\x06folder\x18\x04 \x01(\tR\x06folder\x12\x1e\n\nunfinished\x18\x05 \x01(\x08R\nunfinished\x122\n\x08possible\x18\x06 \x03(\x0e2\x16.portico.v1.ReviewModeR\x08possible\x12\x12\n\x04hint\x18\x07 \x01(\tR\x04hint"a\n\x14SetReviewModeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12*\n\x04mode\x18\x02 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"L\n\x15SetReviewModeResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x80\x01\n\x13FinishReviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06ending\x18\x02 \x01(\x0e2\x18.portico.v1.ReviewEndingR\x06ending\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"b\n\x14FinishReviewResponse\x12\x16\n\x06commit\x18\x01 \x01(\tR\x06commit\x12\x1c\n\treference\x18\x02 \x01(\tR\treference\x12\x14\n\x05notes\x18\x03 \x03(\tR\x05notes"\x87\x01\n\x13AttachEditorRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n\x07folders\x18\x02 \x03(\tR\x07folders\x12B\n\x0ccapabilities\x18\x03 \x01(\x0b2\x1e.portico.v1.EditorCapabilitiesR\x0ccapabilities"z\n\x12EditorCapabilities\x12\x18\n\x07buffers\x18\x01 \x01(\x08R\x07buffers\x12\x14\n\x05edits\x18\x02 \x01(\x08R\x05edits\x12\x18\n\x07lookups\x18\x03 \x01(\x08R\x07lookups\x12\x1a\n\x08commands\x18\x04 \x01(\x08R\x08commands"\x8c\x02\n\x14AttachEditorResponse\x128\n\x08attached\x18\x01 \x01(\x0b2\x1a.portico.v1.EditorAttachedH\x00R\x08attached\x125\n\x07request\x18\x02 \x01(\x0b2\x19.portico.v1.EditorRequestH\x00R\x07request\x12B\n\tcancelled\x18\x03 \x01(\x0b2".portico.v1.EditorRequestCancelledH\x00R\tcancelled\x125\n\theartbeat\x18\x04 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"-\n\x0eEditorAttached\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId"7\n\x16EditorRequestCancelled\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId"\xcc\x02\n\rEditorRequest\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1d\n\nsession_id\x18\x02 \x01(\tR\tsessionId\x129\n\x0bread_buffer\x18\x03 \x01(\x0b2\x16.portico.v1.ReadBufferH\x00R\nreadBuffer\x129\n\x0bapply_edits\x18\x04 \x01(\x0b2\x16.portico.v1.ApplyEditsH\x00R\napplyEdits\x122\n\x06lookup\x18\x05 \x01(\x0b2\x18.portico.v1.EditorLookupH\x00R\x06lookup\x12H\n\x10dispatch_command\x18\x06 \x01(\x0b2\x1b.portico.v1.DispatchCommandH\x00R\x0fdispatchCommandB\t\n\x07request" \n\nReadBuffer\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path"P\n\nApplyEdits\x12\x14\n\x05label\x18\x01 \x01(\tR\x05label\x12,\n\x05files\x18\x02 \x03(\x0b2\x16.portico.v1.EditedFileR\x05files"y\n\nEditedFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1f\n\x08expected\x18\x02 \x01(\tH\x00R\x08expected\x88\x01\x01\x12\x1d\n\x07content\x18\x03 \x01(\tH\x01R\x07content\x88\x01\x01B\x0b\n\t_expectedB\n\n\x08_content"\x96\x01\n\x0cEditorLookup\x120\n\x04kind\x18\x01 \x01(\x0e2\x1c.portico.v1.EditorLookupKindR\x04kind\x12\x12\n\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n\x04line\x18\x03 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x04 \x01(\x05R\x06column\x12\x14\n\x05query\x18\x05 \x01(\tR\x05query"S\n\x0fDispatchCommand\x12\x18\n\x07command\x18\x01 \x01(\tR\x07command\x12\x10\n\x03cwd\x18\x02 \x01(\tR\x03cwd\x12\x14\n\x05title\x18\x03 \x01(\tR\x05title"\xab\x02\n\x0bEditorReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x120\n\x06buffer\x18\x02 \x01(\x0b2\x16.portico.v1.BufferTextH\x00R\x06buffer\x120\n\x05edits\x18\x03 \x01(\x0b2\x18.portico.v1.EditsAppliedH\x00R\x05edits\x128\n\x08findings\x18\x04 \x01(\x0b2\x1a.portico.v1.EditorFindingsH\x00R\x08findings\x129\n\x07command\x18\x05 \x01(\x0b2\x1d.portico.v1.CommandDispatchedH\x00R\x07command\x12\x1a\n\x07failure\x18\x06 \x01(\tH\x00R\x07failureB\x08\n\x06result".\n\nBufferText\x12\x17\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x88\x01\x01B\x07\n\x05_text"_\n\x0cEditsApplied\x12\x18\n\x07applied\x18\x01 \x01(\x08R\x07applied\x12\x18\n\x07changed\x18\x02 \x03(\tR\x07changed\x12\x1b\n\tnot_saved\x18\x03 \x03(\tR\x08notSaved"\x8c\x01\n\x0eEditorFindings\x12.\n\x06places\x18\x01 \x03(\x0b2\x16.portico.v1.FoundPlaceR\x06places\x124\n\x08problems\x18\x02 \x03(\x0b2\x18.portico.v1.FoundProblemR\x08problems\x12\x14\n\x05words\x18\x03 \x01(\tR\x05words"\xc6\x01\n\nFoundPlace\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x03 \x01(\x05R\x06column\x12\x19\n\x08end_line\x18\x04 \x01(\x05R\x07endLine\x12\x1d\n\nend_column\x18\x05 \x01(\x05R\tendColumn\x12\x12\n\x04name\x18\x06 \x01(\tR\x04name\x12\x16\n\x06detail\x18\x07 \x01(\tR\x06detail\x12\x12\n\x04text\x18\x08 \x01(\tR\x04text"\xb9\x01\n\x0cFoundProblem\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x03 \x01(\x05R\x06column\x127\n\x08severity\x18\x04 \x01(\x0e2\x1b.portico.v1.ProblemSeverityR\x08severity\x12\x18\n\x07message\x18\x05 \x01(\tR\x07message\x12\x16\n\x06source\x18\x06 \x01(\tR\x06source"]\n\x11CommandDispatched\x12\x12\n\x04sent\x18\x01 \x01(\x08R\x04sent\x12\x1a\n\x08terminal\x18\x02 \x01(\tR\x08terminal\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"^\n\x0bEditorState\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId\x12\x18\n\x07unsaved\x18\x02 \x03(\tR\x07unsaved\x12\x18\n\x07focused\x18\x03 \x01(\x08R\x07focused*\x8d\x01\n\nReviewMode\x12\x1b\n\x17REVIEW_MODE_UNSPECIFIED\x10\x00\x12\x16\n\x12REVIEW_MODE_DIRECT\x10\x01\x12\x18\n\x14REVIEW_MODE_PROPOSAL\x10\x02\x12\x16\n\x12REVIEW_MODE_BRANCH\x10\x03\x12\x18\n\x14REVIEW_MODE_WORKTREE\x10\x04*a\n\x0cExportFormat\x12\x1d\n\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x1a\n\x16EXPORT_FORMAT_MARKDOWN\x10\x01\x12\x16\n\x12EXPORT_FORMAT_JSON\x10\x02*P\n\x08WhenBusy\x12\x19\n\x15WHEN_BUSY_UNSPECIFIED\x10\x00\x12\x14\n\x10WHEN_BUSY_REFUSE\x10\x01\x12\x13\n\x0fWHEN_BUSY_QUEUE\x10\x02*V\n\tModelRole\x12\x1a\n\x16MODEL_ROLE_UNSPECIFIED\x10\x00\x12\x13\n\x0fMODEL_ROLE_USER\x10\x01\x12\x18\n\x14MODEL_ROLE_ASSISTANT\x10\x02*b\n\x0cSecretKeeper\x12\x1d\n\x19SECRET_KEEPER_UNSPECIFIED\x10\x00\x12\x19\n\x15SECRET_KEEPER_KEYRING\x10\x01\x12\x18\n\x14SECRET_KEEPER_MEMORY\x10\x02*b\n\x0cPromptOrigin\x12\x1d\n\x19PROMPT_ORIGIN_UNSPECIFIED\x10\x00\x12\x1b\n\x17PROMPT_ORIGIN_WORKSPACE\x10\x01\x12\x16\n\x12PROMPT_ORIGIN_USER\x10\x02*`\n\x0cConflictSide\x12\x1d\n\x19CONFLICT_SIDE_UNSPECIFIED\x10\x00\x12\x18\n\x14CONFLICT_SIDE_PERSON\x10\x01\x12\x17\n\x13CONFLICT_SIDE_AGENT\x10\x02*\x93\x01\n\x0cReviewEnding\x12\x1d\n\x19REVIEW_ENDING_UNSPECIFIED\x10\x00\x12\x17\n\x13REVIEW_ENDING_MERGE\x10\x01\x12\x18\n\x14REVIEW_ENDING_SQUASH\x10\x02\x12\x16\n\x12REVIEW_ENDING_KEEP\x10\x03\x12\x19\n\x15REVIEW_ENDING_DISCARD\x10\x04*\xde\x01\n\x10EditorLookupKind\x12"\n\x1eEDITOR_LOOKUP_KIND_UNSPECIFIED\x10\x00\x12!\n\x1dEDITOR_LOOKUP_KIND_DEFINITION\x10\x01\x12!\n\x1dEDITOR_LOOKUP_KIND_REFERENCES\x10\x02\x12\x1e\n\x1aEDITOR_LOOKUP_KIND_SYMBOLS\x10\x03\x12\x1c\n\x18EDITOR_LOOKUP_KIND_HOVER\x10\x04\x12"\n\x1eEDITOR_LOOKUP_KIND_DIAGNOSTICS\x10\x05*\xaa\x01\n\x0fProblemSeverity\x12 \n\x1cPROBLEM_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n\x16PROBLEM_SEVERITY_ERROR\x10\x01\x12\x1c\n\x18PROBLEM_SEVERITY_WARNING\x10\x02\x12 \n\x1cPROBLEM_SEVERITY_INFORMATION\x10\x03\x12\x19\n\x15PROBLEM_SEVERITY_HINT\x10\x042\xf6\x1e\n\x0cAgentService\x12T\n\rGetServerInfo\x12 .portico.v1.GetServerInfoRequest\x1a!.portico.v1.GetServerInfoResponse\x12Q\n\x0cStartSession\x12\x1f.portico.v1.StartSessionRequest\x1a .portico.v1.StartSessionResponse\x12Q\n\x0cListSessions\x12\x1f.portico.v1.ListSessionsRequest\x1a .portico.v1.ListSessionsResponse\x12V\n\rWatchSessions\x12 .portico.v1.WatchSessionsRequest\x1a!.portico.v1.WatchSessionsResponse0\x01\x12K\n\nGetSession\x12\x1d.portico.v1.GetSessionRequest\x1a\x1e.portico.v1.GetSessionResponse\x12N\n\x0bGetTimeline\x12\x1e.portico.v1.GetTimelineRequest\x1a\x1f.portico.v1.GetTimelineResponse\x12T\n\rResumeSession\x12 .portico.v1.ResumeSessionRequest\x1a!.portico.v1.ResumeSessionResponse\x12N\n\x0bDiscardTurn\x12\x1e.portico.v1.DiscardTurnRequest\x1a\x1f.portico.v1.DiscardTurnResponse\x12N\n\x0bForkSession\x12\x1e.portico.v1.ForkSessionRequest\x1a\x1f.portico.v1.ForkSessionResponse\x12Q\n\x0cClearSession\x12\x1f.portico.v1.ClearSessionRequest\x1a .portico.v1.ClearSessionResponse\x12T\n\rExportSession\x12 .portico.v1.ExportSessionRequest\x1a!.portico.v1.ExportSessionResponse\x12o\n\x16GetConversationPreview\x12).portico.v1.GetConversationPreviewRequest\x1a*.portico.v1.GetConversationPreviewResponse\x12A\n\x06Invoke\x12\x19.portico.v1.InvokeRequest\x1a\x1a.portico.v1.InvokeResponse0\x01\x12Q\n\x0cSubmitPrompt\x12\x1f.portico.v1.SubmitPromptRequest\x1a .portico.v1.SubmitPromptResponse\x12E\n\x08StopTurn\x12\x1b.portico.v1.StopTurnRequest\x1a\x1c.portico.v1.StopTurnResponse\x12N\n\x0bStopCommand\x12\x1e.portico.v1.StopCommandRequest\x1a\x1f.portico.v1.StopCommandResponse\x12>\n\x05Watch\x12\x18.portico.v1.WatchRequest\x1a\x19.portico.v1.WatchResponse0\x01\x12`\n\x11SubmitClientEvent\x12$.portico.v1.SubmitClientEventRequest\x1a%.portico.v1.SubmitClientEventResponse\x12]\n\x10SetSessionConfig\x12#.portico.v1.SetSessionConfigRequest\x1a$.portico.v1.SetSessionConfigResponse\x12K\n\nListAgents\x12\x1d.portico.v1.ListAgentsRequest\x1a\x1e.portico.v1.ListAgentsResponse\x12T\n\rListScenarios\x12 .portico.v1.ListScenariosRequest\x1a!.portico.v1.ListScenariosResponse\x12T\n\rListProviders\x12 .portico.v1.ListProvidersRequest\x1a!.portico.v1.ListProvidersResponse\x12K\n\nListModels\x12\x1d.portico.v1.ListModelsRequest\x1a\x1e.portico.v1.ListModelsResponse\x12V\n\rCompleteModel\x12 .portico.v1.CompleteModelRequest\x1a!.portico.v1.CompleteModelResponse0\x01\x12S\n\x0cAttachEditor\x12\x1f.portico.v1.AttachEditorRequest\x1a .portico.v1.AttachEditorResponse0\x01\x12`\n\x11AuthenticateAgent\x12$.portico.v1.AuthenticateAgentRequest\x1a%.portico.v1.AuthenticateAgentResponse\x12H\n\tSetSecret\x12\x1c.portico.v1.SetSecretRequest\x1a\x1d.portico.v1.SetSecretResponse\x12H\n\tFindFiles\x12\x1c.portico.v1.FindFilesRequest\x1a\x1d.portico.v1.FindFilesResponse\x12N\n\x0bListPrompts\x12\x1e.portico.v1.ListPromptsRequest\x1a\x1f.portico.v1.ListPromptsResponse\x12H\n\tGetPrompt\x12\x1c.portico.v1.GetPromptRequest\x1a\x1d.portico.v1.GetPromptResponse\x12E\n\x08GetTodos\x12\x1b.portico.v1.GetTodosRequest\x1a\x1c.portico.v1.GetTodosResponse\x12K\n\nWriteTodos\x12\x1d.portico.v1.WriteTodosRequest\x1a\x1e.portico.v1.WriteTodosResponse\x12N\n\x0bGetProposal\x12\x1e.portico.v1.GetProposalRequest\x1a\x1f.portico.v1.GetProposalResponse\x12T\n\rApplyProposal\x12 .portico.v1.ApplyProposalRequest\x1a!.portico.v1.ApplyProposalResponse\x12Z\n\x0fDiscardProposal\x12".portico.v1.DiscardProposalRequest\x1a#.portico.v1.DiscardProposalResponse\x12H\n\tUndoApply\x12\x1c.portico.v1.UndoApplyRequest\x1a\x1d.portico.v1.UndoApplyResponse\x12`\n\x11GetRevisionPrompt\x12$.portico.v1.GetRevisionPromptRequest\x1a%.portico.v1.GetRevisionPromptResponse\x12Z\n\x0fListCheckpoints\x12".portico.v1.ListCheckpointsRequest\x1a#.portico.v1.ListCheckpointsResponse\x12`\n\x11GetCheckpointDiff\x12$.portico.v1.GetCheckpointDiffRequest\x1a%.portico.v1.GetCheckpointDiffResponse\x12`\n\x11RestoreCheckpoint\x12$.portico.v1.RestoreCheckpointRequest\x1a%.portico.v1.RestoreCheckpointResponse\x12Z\n\x0fGetReviewStatus\x12".portico.v1.GetReviewStatusRequest\x1a#.portico.v1.GetReviewStatusResponse\x12T\n\rSetReviewMode\x12 .portico.v1.SetReviewModeRequest\x1a!.portico.v1.SetReviewModeResponse\x12Q\n\x0cFinishReview\x12\x1f.portico.v1.FinishReviewRequest\x1a .portico.v1.FinishReviewResponse\x12N\n\x0bGetSettings\x12\x1e.portico.v1.GetSettingsRequest\x1a\x1f.portico.v1.GetSettingsResponse\x12N\n\x0bSetSettings\x12\x1e.portico.v1.SetSettingsRequest\x1a\x1f.portico.v1.SetSettingsResponse\x12T\n\rListApprovals\x12 .portico.v1.ListApprovalsRequest\x1a!.portico.v1.ListApprovalsResponse\x12W\n\x0eRevokeApproval\x12!.portico.v1.RevokeApprovalRequest\x1a".portico.v1.RevokeApprovalResponseb\x06proto3',
     [
         timestamp_pb.desc(),
         events_pb.desc(),
@@ -5732,6 +2957,8 @@ _DESC = file_desc(
         "Attachment": Attachment,
         "InvokeRequest": InvokeRequest,
         "InvokeResponse": InvokeResponse,
+        "SubmitPromptRequest": SubmitPromptRequest,
+        "SubmitPromptResponse": SubmitPromptResponse,
         "StopTurnRequest": StopTurnRequest,
         "StopTurnResponse": StopTurnResponse,
         "StopCommandRequest": StopCommandRequest,
@@ -5855,5 +3082,4 @@ _DESC = file_desc(
 
 
 def desc() -> DescFile:
-    """Returns the descriptor for the file `portico/v1/agent.proto`."""
     return _DESC

@@ -23,37 +23,6 @@ if TYPE_CHECKING:
 _EventFields: TypeAlias = Literal["session_id", "seq", "turn_id", "at", "session_started", "state_changed", "prompt_submitted", "text_delta", "thinking", "tool_started", "tool_updated", "tool_completed", "plan_updated", "todos_updated", "permission_requested", "permission_resolved", "question_asked", "question_answered", "usage_updated", "commands_updated", "config_updated", "title_updated", "notice", "error", "turn_ended", "proposal_updated", "checkpoint_created", "checkpoint_restored", "editor_requested", "editor_replied"]
 
 class Event(Message[_EventFields]):
-    """
-    One immutable fact in a session, numbered by seq without gaps.
-
-    ```proto
-    message portico.v1.Event
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        seq:
-            ```proto
-            int64 seq = 2;
-            ```
-        turn_id:
-            Empty for what happens outside a turn.
-
-            ```proto
-            string turn_id = 3;
-            ```
-        at:
-            ```proto
-            optional google.protobuf.Timestamp at = 4;
-            ```
-        payload:
-            ```proto
-            oneof payload
-            ```
-    """
 
     __slots__ = ("session_id", "seq", "turn_id", "at", "payload")
 
@@ -79,69 +48,6 @@ class Event(Message[_EventFields]):
 _SessionStartedFields: TypeAlias = Literal["workspace", "agent", "agent_command", "continued", "mode", "portico_version", "reads_only", "forked_from_session_id", "adopts", "forked_from_agent_session_id", "forked_from_last_turn"]
 
 class SessionStarted(Message[_SessionStartedFields]):
-    """
-    A door opened the session: the first event, and again each time it is continued.
-
-    ```proto
-    message portico.v1.SessionStarted
-    ```
-
-    Attributes:
-        workspace:
-            ```proto
-            string workspace = 1;
-            ```
-        agent:
-            ```proto
-            string agent = 2;
-            ```
-        agent_command:
-            ```proto
-            repeated string agent_command = 3;
-            ```
-        continued:
-            ```proto
-            bool continued = 4;
-            ```
-        mode:
-            direct, proposal, branch or worktree.
-
-            ```proto
-            string mode = 5;
-            ```
-        portico_version:
-            ```proto
-            string portico_version = 6;
-            ```
-        reads_only:
-            ```proto
-            bool reads_only = 7;
-            ```
-        forked_from_session_id:
-            The session whose events stand before this one.
-
-            ```proto
-            string forked_from_session_id = 8;
-            ```
-        adopts:
-            What the agent called the conversation that was its own before.
-
-            ```proto
-            string adopts = 9;
-            ```
-        forked_from_agent_session_id:
-            What the agent called the conversation that was copied.
-
-            ```proto
-            string forked_from_agent_session_id = 10;
-            ```
-        forked_from_last_turn:
-            The last turn that was copied.
-
-            ```proto
-            string forked_from_last_turn = 11;
-            ```
-    """
 
     __slots__ = ("workspace", "agent", "agent_command", "continued", "mode", "portico_version", "reads_only", "forked_from_session_id", "adopts", "forked_from_agent_session_id", "forked_from_last_turn")
 
@@ -179,29 +85,6 @@ class SessionStarted(Message[_SessionStartedFields]):
 _StateChangedFields: TypeAlias = Literal["state", "previous", "reason", "agent_session"]
 
 class StateChanged(Message[_StateChangedFields]):
-    """
-    ```proto
-    message portico.v1.StateChanged
-    ```
-
-    Attributes:
-        state:
-            ```proto
-            portico.v1.TurnState state = 1;
-            ```
-        previous:
-            ```proto
-            portico.v1.TurnState previous = 2;
-            ```
-        reason:
-            ```proto
-            string reason = 3;
-            ```
-        agent_session:
-            ```proto
-            optional portico.v1.AgentSession agent_session = 4;
-            ```
-    """
 
     __slots__ = ("state", "previous", "reason", "agent_session")
 
@@ -225,35 +108,6 @@ class StateChanged(Message[_StateChangedFields]):
 _AgentSessionFields: TypeAlias = Literal["agent_session_id", "attached_by", "replayed_updates", "sandbox"]
 
 class AgentSession(Message[_AgentSessionFields]):
-    """
-    The agent's own name for this conversation, and how it was reached.
-
-    ```proto
-    message portico.v1.AgentSession
-    ```
-
-    Attributes:
-        agent_session_id:
-            ```proto
-            string agent_session_id = 1;
-            ```
-        attached_by:
-            new, resume, load, replay or fork.
-
-            ```proto
-            string attached_by = 2;
-            ```
-        replayed_updates:
-            ```proto
-            int32 replayed_updates = 3;
-            ```
-        sandbox:
-            How far the agent is confined, if a sandbox was wanted.
-
-            ```proto
-            optional portico.v1.SandboxInForce sandbox = 4;
-            ```
-    """
 
     __slots__ = ("agent_session_id", "attached_by", "replayed_updates", "sandbox")
 
@@ -277,33 +131,6 @@ class AgentSession(Message[_AgentSessionFields]):
 _SandboxInForceFields: TypeAlias = Literal["level", "backend", "note"]
 
 class SandboxInForce(Message[_SandboxInForceFields]):
-    """
-    How far the kernel confines an agent.
-
-    ```proto
-    message portico.v1.SandboxInForce
-    ```
-
-    Attributes:
-        level:
-            none, workspace or strict.
-
-            ```proto
-            string level = 1;
-            ```
-        backend:
-            The program that confines it.
-
-            ```proto
-            string backend = 2;
-            ```
-        note:
-            What a person should know about it.
-
-            ```proto
-            string note = 3;
-            ```
-    """
 
     __slots__ = ("level", "backend", "note")
 
@@ -325,29 +152,6 @@ class SandboxInForce(Message[_SandboxInForceFields]):
 _PromptSubmittedFields: TypeAlias = Literal["text", "blocks_json", "prompt_id"]
 
 class PromptSubmitted(Message[_PromptSubmittedFields]):
-    """
-    ```proto
-    message portico.v1.PromptSubmitted
-    ```
-
-    Attributes:
-        text:
-            ```proto
-            string text = 1;
-            ```
-        blocks_json:
-            ACP content blocks beyond the text, as JSON.
-
-            ```proto
-            repeated string blocks_json = 2;
-            ```
-        prompt_id:
-            Of a prompt that waited in the queue.
-
-            ```proto
-            string prompt_id = 3;
-            ```
-    """
 
     __slots__ = ("text", "blocks_json", "prompt_id")
 
@@ -369,27 +173,6 @@ class PromptSubmitted(Message[_PromptSubmittedFields]):
 _TextDeltaFields: TypeAlias = Literal["text", "message_id", "block_json"]
 
 class TextDelta(Message[_TextDeltaFields]):
-    """
-    ```proto
-    message portico.v1.TextDelta
-    ```
-
-    Attributes:
-        text:
-            ```proto
-            string text = 1;
-            ```
-        message_id:
-            ```proto
-            string message_id = 2;
-            ```
-        block_json:
-            An ACP content block that is not text, as JSON.
-
-            ```proto
-            string block_json = 3;
-            ```
-    """
 
     __slots__ = ("text", "message_id", "block_json")
 
@@ -411,25 +194,6 @@ class TextDelta(Message[_TextDeltaFields]):
 _ThinkingFields: TypeAlias = Literal["text", "message_id", "block_json"]
 
 class Thinking(Message[_ThinkingFields]):
-    """
-    ```proto
-    message portico.v1.Thinking
-    ```
-
-    Attributes:
-        text:
-            ```proto
-            string text = 1;
-            ```
-        message_id:
-            ```proto
-            string message_id = 2;
-            ```
-        block_json:
-            ```proto
-            string block_json = 3;
-            ```
-    """
 
     __slots__ = ("text", "message_id", "block_json")
 
@@ -451,17 +215,6 @@ class Thinking(Message[_ThinkingFields]):
 _ToolPartFields: TypeAlias = Literal["text", "diff", "terminal", "block"]
 
 class ToolPart(Message[_ToolPartFields]):
-    """
-    ```proto
-    message portico.v1.ToolPart
-    ```
-
-    Attributes:
-        part:
-            ```proto
-            oneof part
-            ```
-    """
 
     __slots__ = ("part",)
 
@@ -479,17 +232,6 @@ class ToolPart(Message[_ToolPartFields]):
 _TextPartFields: TypeAlias = Literal["text"]
 
 class TextPart(Message[_TextPartFields]):
-    """
-    ```proto
-    message portico.v1.TextPart
-    ```
-
-    Attributes:
-        text:
-            ```proto
-            string text = 1;
-            ```
-    """
 
     __slots__ = ("text",)
 
@@ -507,27 +249,6 @@ class TextPart(Message[_TextPartFields]):
 _DiffPartFields: TypeAlias = Literal["path", "new_text", "old_text"]
 
 class DiffPart(Message[_DiffPartFields]):
-    """
-    ```proto
-    message portico.v1.DiffPart
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-        new_text:
-            ```proto
-            string new_text = 2;
-            ```
-        old_text:
-            Absent for a file that was not there before.
-
-            ```proto
-            optional string old_text = 3;
-            ```
-    """
 
     __slots__ = ("path", "new_text", "old_text")
 
@@ -549,17 +270,6 @@ class DiffPart(Message[_DiffPartFields]):
 _TerminalPartFields: TypeAlias = Literal["terminal_id"]
 
 class TerminalPart(Message[_TerminalPartFields]):
-    """
-    ```proto
-    message portico.v1.TerminalPart
-    ```
-
-    Attributes:
-        terminal_id:
-            ```proto
-            string terminal_id = 1;
-            ```
-    """
 
     __slots__ = ("terminal_id",)
 
@@ -577,19 +287,6 @@ class TerminalPart(Message[_TerminalPartFields]):
 _BlockPartFields: TypeAlias = Literal["block_json"]
 
 class BlockPart(Message[_BlockPartFields]):
-    """
-    Content that is neither plain text, diff nor terminal: an ACP content block as JSON.
-
-    ```proto
-    message portico.v1.BlockPart
-    ```
-
-    Attributes:
-        block_json:
-            ```proto
-            string block_json = 1;
-            ```
-    """
 
     __slots__ = ("block_json",)
 
@@ -607,19 +304,6 @@ class BlockPart(Message[_BlockPartFields]):
 _ToolContentFields: TypeAlias = Literal["parts"]
 
 class ToolContent(Message[_ToolContentFields]):
-    """
-    A set of parts, so that "not changed" and "now empty" can be told apart.
-
-    ```proto
-    message portico.v1.ToolContent
-    ```
-
-    Attributes:
-        parts:
-            ```proto
-            repeated portico.v1.ToolPart parts = 1;
-            ```
-    """
 
     __slots__ = ("parts",)
 
@@ -637,17 +321,6 @@ class ToolContent(Message[_ToolContentFields]):
 _ToolLocationsFields: TypeAlias = Literal["locations"]
 
 class ToolLocations(Message[_ToolLocationsFields]):
-    """
-    ```proto
-    message portico.v1.ToolLocations
-    ```
-
-    Attributes:
-        locations:
-            ```proto
-            repeated portico.v1.Location locations = 1;
-            ```
-    """
 
     __slots__ = ("locations",)
 
@@ -665,21 +338,6 @@ class ToolLocations(Message[_ToolLocationsFields]):
 _LocationFields: TypeAlias = Literal["path", "line"]
 
 class Location(Message[_LocationFields]):
-    """
-    ```proto
-    message portico.v1.Location
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-        line:
-            ```proto
-            optional int32 line = 2;
-            ```
-    """
 
     __slots__ = ("path", "line")
 
@@ -699,49 +357,6 @@ class Location(Message[_LocationFields]):
 _ToolStartedFields: TypeAlias = Literal["tool_id", "title", "tool_kind", "status", "name", "content", "locations", "input_json", "output_json"]
 
 class ToolStarted(Message[_ToolStartedFields]):
-    """
-    ```proto
-    message portico.v1.ToolStarted
-    ```
-
-    Attributes:
-        tool_id:
-            ```proto
-            string tool_id = 1;
-            ```
-        title:
-            ```proto
-            string title = 2;
-            ```
-        tool_kind:
-            ```proto
-            portico.v1.ToolKind tool_kind = 3;
-            ```
-        status:
-            ```proto
-            portico.v1.ToolStatus status = 4;
-            ```
-        name:
-            ```proto
-            string name = 5;
-            ```
-        content:
-            ```proto
-            repeated portico.v1.ToolPart content = 6;
-            ```
-        locations:
-            ```proto
-            repeated portico.v1.Location locations = 7;
-            ```
-        input_json:
-            ```proto
-            optional string input_json = 8;
-            ```
-        output_json:
-            ```proto
-            optional string output_json = 9;
-            ```
-    """
 
     __slots__ = ("tool_id", "title", "tool_kind", "status", "name", "content", "locations", "input_json", "output_json")
 
@@ -775,57 +390,6 @@ class ToolStarted(Message[_ToolStartedFields]):
 _ToolUpdatedFields: TypeAlias = Literal["tool_id", "title", "tool_kind", "status", "content", "locations", "input_json", "output_json", "terminal", "grown"]
 
 class ToolUpdated(Message[_ToolUpdatedFields]):
-    """
-    A change to a tool call. Fields that are absent did not change.
-
-    ```proto
-    message portico.v1.ToolUpdated
-    ```
-
-    Attributes:
-        tool_id:
-            ```proto
-            string tool_id = 1;
-            ```
-        title:
-            ```proto
-            optional string title = 2;
-            ```
-        tool_kind:
-            ```proto
-            portico.v1.ToolKind tool_kind = 3;
-            ```
-        status:
-            ```proto
-            portico.v1.ToolStatus status = 4;
-            ```
-        content:
-            ```proto
-            optional portico.v1.ToolContent content = 5;
-            ```
-        locations:
-            ```proto
-            optional portico.v1.ToolLocations locations = 6;
-            ```
-        input_json:
-            ```proto
-            optional string input_json = 7;
-            ```
-        output_json:
-            ```proto
-            optional string output_json = 8;
-            ```
-        terminal:
-            ```proto
-            optional portico.v1.TerminalOutput terminal = 9;
-            ```
-        grown:
-            Content that went on at its end, instead of all of it again.
-
-            ```proto
-            optional portico.v1.TextGrowth grown = 10;
-            ```
-    """
 
     __slots__ = ("tool_id", "title", "tool_kind", "status", "content", "locations", "input_json", "output_json", "terminal", "grown")
 
@@ -861,25 +425,6 @@ class ToolUpdated(Message[_ToolUpdatedFields]):
 _TextGrowthFields: TypeAlias = Literal["dropped", "text"]
 
 class TextGrowth(Message[_TextGrowthFields]):
-    """
-    How the last text of some content goes on.
-
-    ```proto
-    message portico.v1.TextGrowth
-    ```
-
-    Attributes:
-        dropped:
-            So many characters are taken off its end first; none of them beyond the first plane.
-
-            ```proto
-            int32 dropped = 1;
-            ```
-        text:
-            ```proto
-            string text = 2;
-            ```
-    """
 
     __slots__ = ("dropped", "text")
 
@@ -899,49 +444,6 @@ class TextGrowth(Message[_TextGrowthFields]):
 _ToolCompletedFields: TypeAlias = Literal["tool_id", "success", "duration_ms", "title", "tool_kind", "content", "locations", "input_json", "output_json"]
 
 class ToolCompleted(Message[_ToolCompletedFields]):
-    """
-    ```proto
-    message portico.v1.ToolCompleted
-    ```
-
-    Attributes:
-        tool_id:
-            ```proto
-            string tool_id = 1;
-            ```
-        success:
-            ```proto
-            bool success = 2;
-            ```
-        duration_ms:
-            ```proto
-            int64 duration_ms = 3;
-            ```
-        title:
-            ```proto
-            optional string title = 4;
-            ```
-        tool_kind:
-            ```proto
-            portico.v1.ToolKind tool_kind = 5;
-            ```
-        content:
-            ```proto
-            optional portico.v1.ToolContent content = 6;
-            ```
-        locations:
-            ```proto
-            optional portico.v1.ToolLocations locations = 7;
-            ```
-        input_json:
-            ```proto
-            optional string input_json = 8;
-            ```
-        output_json:
-            ```proto
-            optional string output_json = 9;
-            ```
-    """
 
     __slots__ = ("tool_id", "success", "duration_ms", "title", "tool_kind", "content", "locations", "input_json", "output_json")
 
@@ -975,41 +477,6 @@ class ToolCompleted(Message[_ToolCompletedFields]):
 _TerminalOutputFields: TypeAlias = Literal["terminal_id", "text", "ended", "exit_code", "signal", "left_out"]
 
 class TerminalOutput(Message[_TerminalOutputFields]):
-    """
-    What a command printed since the last such event, and how it ended if it has.
-
-    ```proto
-    message portico.v1.TerminalOutput
-    ```
-
-    Attributes:
-        terminal_id:
-            ```proto
-            string terminal_id = 1;
-            ```
-        text:
-            ```proto
-            string text = 2;
-            ```
-        ended:
-            ```proto
-            bool ended = 3;
-            ```
-        exit_code:
-            ```proto
-            optional int32 exit_code = 4;
-            ```
-        signal:
-            ```proto
-            string signal = 5;
-            ```
-        left_out:
-            Characters printed beyond what is kept.
-
-            ```proto
-            int64 left_out = 6;
-            ```
-    """
 
     __slots__ = ("terminal_id", "text", "ended", "exit_code", "signal", "left_out")
 
@@ -1037,23 +504,6 @@ class TerminalOutput(Message[_TerminalOutputFields]):
 _PlanUpdatedFields: TypeAlias = Literal["entries", "raw_json"]
 
 class PlanUpdated(Message[_PlanUpdatedFields]):
-    """
-    ```proto
-    message portico.v1.PlanUpdated
-    ```
-
-    Attributes:
-        entries:
-            ```proto
-            repeated portico.v1.PlanEntry entries = 1;
-            ```
-        raw_json:
-            What the agent sent, if it says more than the entries do.
-
-            ```proto
-            optional string raw_json = 2;
-            ```
-    """
 
     __slots__ = ("entries", "raw_json")
 
@@ -1073,25 +523,6 @@ class PlanUpdated(Message[_PlanUpdatedFields]):
 _PlanEntryFields: TypeAlias = Literal["content", "priority", "status"]
 
 class PlanEntry(Message[_PlanEntryFields]):
-    """
-    ```proto
-    message portico.v1.PlanEntry
-    ```
-
-    Attributes:
-        content:
-            ```proto
-            string content = 1;
-            ```
-        priority:
-            ```proto
-            portico.v1.Priority priority = 2;
-            ```
-        status:
-            ```proto
-            portico.v1.Progress status = 3;
-            ```
-    """
 
     __slots__ = ("content", "priority", "status")
 
@@ -1113,17 +544,6 @@ class PlanEntry(Message[_PlanEntryFields]):
 _TodosUpdatedFields: TypeAlias = Literal["todos"]
 
 class TodosUpdated(Message[_TodosUpdatedFields]):
-    """
-    ```proto
-    message portico.v1.TodosUpdated
-    ```
-
-    Attributes:
-        todos:
-            ```proto
-            repeated portico.v1.Todo todos = 1;
-            ```
-    """
 
     __slots__ = ("todos",)
 
@@ -1141,29 +561,6 @@ class TodosUpdated(Message[_TodosUpdatedFields]):
 _TodoFields: TypeAlias = Literal["todo_id", "content", "status", "priority"]
 
 class Todo(Message[_TodoFields]):
-    """
-    ```proto
-    message portico.v1.Todo
-    ```
-
-    Attributes:
-        todo_id:
-            ```proto
-            string todo_id = 1;
-            ```
-        content:
-            ```proto
-            string content = 2;
-            ```
-        status:
-            ```proto
-            portico.v1.Progress status = 3;
-            ```
-        priority:
-            ```proto
-            portico.v1.Priority priority = 4;
-            ```
-    """
 
     __slots__ = ("todo_id", "content", "status", "priority")
 
@@ -1187,59 +584,6 @@ class Todo(Message[_TodoFields]):
 _PermissionRequestedFields: TypeAlias = Literal["request_id", "tool_id", "title", "tool_kind", "options", "content", "locations", "input_json", "scopes", "rule"]
 
 class PermissionRequested(Message[_PermissionRequestedFields]):
-    """
-    A question with the agent's own options.
-
-    ```proto
-    message portico.v1.PermissionRequested
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        tool_id:
-            ```proto
-            string tool_id = 2;
-            ```
-        title:
-            ```proto
-            string title = 3;
-            ```
-        tool_kind:
-            ```proto
-            portico.v1.ToolKind tool_kind = 4;
-            ```
-        options:
-            ```proto
-            repeated portico.v1.PermissionOption options = 5;
-            ```
-        content:
-            ```proto
-            repeated portico.v1.ToolPart content = 6;
-            ```
-        locations:
-            ```proto
-            repeated portico.v1.Location locations = 7;
-            ```
-        input_json:
-            ```proto
-            optional string input_json = 8;
-            ```
-        scopes:
-            For how long an allowance may be remembered.
-
-            ```proto
-            repeated portico.v1.PermissionScope scopes = 9 [packed = true];
-            ```
-        rule:
-            What a remembered allowance would cover.
-
-            ```proto
-            string rule = 10;
-            ```
-    """
 
     __slots__ = ("request_id", "tool_id", "title", "tool_kind", "options", "content", "locations", "input_json", "scopes", "rule")
 
@@ -1275,25 +619,6 @@ class PermissionRequested(Message[_PermissionRequestedFields]):
 _PermissionOptionFields: TypeAlias = Literal["option_id", "name", "kind"]
 
 class PermissionOption(Message[_PermissionOptionFields]):
-    """
-    ```proto
-    message portico.v1.PermissionOption
-    ```
-
-    Attributes:
-        option_id:
-            ```proto
-            string option_id = 1;
-            ```
-        name:
-            ```proto
-            string name = 2;
-            ```
-        kind:
-            ```proto
-            portico.v1.PermissionOptionKind kind = 3;
-            ```
-    """
 
     __slots__ = ("option_id", "name", "kind")
 
@@ -1315,37 +640,6 @@ class PermissionOption(Message[_PermissionOptionFields]):
 _PermissionResolvedFields: TypeAlias = Literal["request_id", "outcome", "by", "option_id", "rule", "scope"]
 
 class PermissionResolved(Message[_PermissionResolvedFields]):
-    """
-    ```proto
-    message portico.v1.PermissionResolved
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        outcome:
-            ```proto
-            portico.v1.PermissionOutcome outcome = 2;
-            ```
-        by:
-            ```proto
-            portico.v1.DecidedBy by = 3;
-            ```
-        option_id:
-            ```proto
-            string option_id = 4;
-            ```
-        rule:
-            ```proto
-            string rule = 5;
-            ```
-        scope:
-            ```proto
-            portico.v1.PermissionScope scope = 6;
-            ```
-    """
 
     __slots__ = ("request_id", "outcome", "by", "option_id", "rule", "scope")
 
@@ -1373,57 +667,6 @@ class PermissionResolved(Message[_PermissionResolvedFields]):
 _QuestionAskedFields: TypeAlias = Literal["request_id", "message", "url", "fields", "title", "description", "tool_id", "mode", "elicitation_id"]
 
 class QuestionAsked(Message[_QuestionAskedFields]):
-    """
-    The agent asks the person for something other than a permission.
-
-    ```proto
-    message portico.v1.QuestionAsked
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        message:
-            ```proto
-            string message = 2;
-            ```
-        url:
-            The page to open instead of a form.
-
-            ```proto
-            string url = 3;
-            ```
-        fields:
-            ```proto
-            repeated portico.v1.QuestionField fields = 4;
-            ```
-        title:
-            ```proto
-            string title = 5;
-            ```
-        description:
-            ```proto
-            string description = 6;
-            ```
-        tool_id:
-            ```proto
-            string tool_id = 7;
-            ```
-        mode:
-            form or url.
-
-            ```proto
-            string mode = 8;
-            ```
-        elicitation_id:
-            The agent's own name for the page.
-
-            ```proto
-            string elicitation_id = 9;
-            ```
-    """
 
     __slots__ = ("request_id", "message", "url", "fields", "title", "description", "tool_id", "mode", "elicitation_id")
 
@@ -1457,65 +700,6 @@ class QuestionAsked(Message[_QuestionAskedFields]):
 _QuestionFieldFields: TypeAlias = Literal["name", "title", "description", "type", "required", "default_json", "choices", "format", "minimum", "maximum", "secret", "pattern"]
 
 class QuestionField(Message[_QuestionFieldFields]):
-    """
-    ```proto
-    message portico.v1.QuestionField
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        title:
-            ```proto
-            string title = 2;
-            ```
-        description:
-            ```proto
-            string description = 3;
-            ```
-        type:
-            string, number, integer, boolean, choice or choices.
-
-            ```proto
-            string type = 4;
-            ```
-        required:
-            ```proto
-            bool required = 5;
-            ```
-        default_json:
-            ```proto
-            optional string default_json = 6;
-            ```
-        choices:
-            ```proto
-            repeated portico.v1.Choice choices = 7;
-            ```
-        format:
-            email, uri, date, date-time or password, where the agent names one.
-
-            ```proto
-            string format = 8;
-            ```
-        minimum:
-            ```proto
-            optional double minimum = 9;
-            ```
-        maximum:
-            ```proto
-            optional double maximum = 10;
-            ```
-        secret:
-            ```proto
-            bool secret = 11;
-            ```
-        pattern:
-            ```proto
-            string pattern = 12;
-            ```
-    """
 
     __slots__ = ("name", "title", "description", "type", "required", "default_json", "choices", "format", "minimum", "maximum", "secret", "pattern")
 
@@ -1555,37 +739,6 @@ class QuestionField(Message[_QuestionFieldFields]):
 _QuestionAnsweredFields: TypeAlias = Literal["request_id", "action", "by", "content_json", "withheld"]
 
 class QuestionAnswered(Message[_QuestionAnsweredFields]):
-    """
-    ```proto
-    message portico.v1.QuestionAnswered
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        action:
-            ```proto
-            portico.v1.QuestionAction action = 2;
-            ```
-        by:
-            ```proto
-            portico.v1.DecidedBy by = 3;
-            ```
-        content_json:
-            The values given, as a JSON object, without the secret ones.
-
-            ```proto
-            optional string content_json = 4;
-            ```
-        withheld:
-            The secret fields that were answered.
-
-            ```proto
-            repeated string withheld = 5;
-            ```
-    """
 
     __slots__ = ("request_id", "action", "by", "content_json", "withheld")
 
@@ -1611,37 +764,6 @@ class QuestionAnswered(Message[_QuestionAnsweredFields]):
 _UsageUpdatedFields: TypeAlias = Literal["used", "size", "cost", "currency", "input_tokens", "output_tokens"]
 
 class UsageUpdated(Message[_UsageUpdatedFields]):
-    """
-    ```proto
-    message portico.v1.UsageUpdated
-    ```
-
-    Attributes:
-        used:
-            ```proto
-            optional int64 used = 1;
-            ```
-        size:
-            ```proto
-            optional int64 size = 2;
-            ```
-        cost:
-            ```proto
-            optional double cost = 3;
-            ```
-        currency:
-            ```proto
-            string currency = 4;
-            ```
-        input_tokens:
-            ```proto
-            optional int64 input_tokens = 5;
-            ```
-        output_tokens:
-            ```proto
-            optional int64 output_tokens = 6;
-            ```
-    """
 
     __slots__ = ("used", "size", "cost", "currency", "input_tokens", "output_tokens")
 
@@ -1669,17 +791,6 @@ class UsageUpdated(Message[_UsageUpdatedFields]):
 _CommandsUpdatedFields: TypeAlias = Literal["commands"]
 
 class CommandsUpdated(Message[_CommandsUpdatedFields]):
-    """
-    ```proto
-    message portico.v1.CommandsUpdated
-    ```
-
-    Attributes:
-        commands:
-            ```proto
-            repeated portico.v1.Command commands = 1;
-            ```
-    """
 
     __slots__ = ("commands",)
 
@@ -1697,25 +808,6 @@ class CommandsUpdated(Message[_CommandsUpdatedFields]):
 _CommandFields: TypeAlias = Literal["name", "description", "hint"]
 
 class Command(Message[_CommandFields]):
-    """
-    ```proto
-    message portico.v1.Command
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        description:
-            ```proto
-            string description = 2;
-            ```
-        hint:
-            ```proto
-            string hint = 3;
-            ```
-    """
 
     __slots__ = ("name", "description", "hint")
 
@@ -1737,23 +829,6 @@ class Command(Message[_CommandFields]):
 _ConfigUpdatedFields: TypeAlias = Literal["options", "chosen"]
 
 class ConfigUpdated(Message[_ConfigUpdatedFields]):
-    """
-    ```proto
-    message portico.v1.ConfigUpdated
-    ```
-
-    Attributes:
-        options:
-            ```proto
-            repeated portico.v1.ConfigOption options = 1;
-            ```
-        chosen:
-            The options that a person has set.
-
-            ```proto
-            repeated string chosen = 2;
-            ```
-    """
 
     __slots__ = ("options", "chosen")
 
@@ -1773,47 +848,6 @@ class ConfigUpdated(Message[_ConfigUpdatedFields]):
 _ConfigOptionFields: TypeAlias = Literal["option_id", "name", "choice", "switched_on", "category", "choices", "description", "open"]
 
 class ConfigOption(Message[_ConfigOptionFields]):
-    """
-    One thing about the agent that a person may set: its mode, its model, a switch.
-
-    ```proto
-    message portico.v1.ConfigOption
-    ```
-
-    Attributes:
-        option_id:
-            ```proto
-            string option_id = 1;
-            ```
-        name:
-            ```proto
-            string name = 2;
-            ```
-        value:
-            ```proto
-            oneof value
-            ```
-        category:
-            mode, model, model_config, thought_level, or a word of the agent's own.
-
-            ```proto
-            string category = 5;
-            ```
-        choices:
-            ```proto
-            repeated portico.v1.Choice choices = 6;
-            ```
-        description:
-            ```proto
-            string description = 7;
-            ```
-        open:
-            Other values than its choices can be set too.
-
-            ```proto
-            bool open = 8;
-            ```
-    """
 
     __slots__ = ("option_id", "name", "category", "choices", "description", "open", "value")
 
@@ -1843,25 +877,6 @@ class ConfigOption(Message[_ConfigOptionFields]):
 _ChoiceFields: TypeAlias = Literal["value", "name", "description"]
 
 class Choice(Message[_ChoiceFields]):
-    """
-    ```proto
-    message portico.v1.Choice
-    ```
-
-    Attributes:
-        value:
-            ```proto
-            string value = 1;
-            ```
-        name:
-            ```proto
-            string name = 2;
-            ```
-        description:
-            ```proto
-            string description = 3;
-            ```
-    """
 
     __slots__ = ("value", "name", "description")
 
@@ -1883,17 +898,6 @@ class Choice(Message[_ChoiceFields]):
 _TitleUpdatedFields: TypeAlias = Literal["title"]
 
 class TitleUpdated(Message[_TitleUpdatedFields]):
-    """
-    ```proto
-    message portico.v1.TitleUpdated
-    ```
-
-    Attributes:
-        title:
-            ```proto
-            string title = 1;
-            ```
-    """
 
     __slots__ = ("title",)
 
@@ -1911,59 +915,6 @@ class TitleUpdated(Message[_TitleUpdatedFields]):
 _NoticeFields: TypeAlias = Literal["level", "text", "from_agent", "count", "raw_json", "details", "code", "paths", "checkpoint_id"]
 
 class Notice(Message[_NoticeFields]):
-    """
-    Something worth telling that stops nothing.
-
-    ```proto
-    message portico.v1.Notice
-    ```
-
-    Attributes:
-        level:
-            ```proto
-            portico.v1.NoticeLevel level = 1;
-            ```
-        text:
-            ```proto
-            string text = 2;
-            ```
-        from_agent:
-            ```proto
-            bool from_agent = 3;
-            ```
-        count:
-            ```proto
-            int32 count = 4;
-            ```
-        raw_json:
-            ```proto
-            optional string raw_json = 5;
-            ```
-        details:
-            More than text says, perhaps in many lines.
-
-            ```proto
-            string details = 6;
-            ```
-        code:
-            Names the situation for programs, e.g. "changed_outside_review".
-
-            ```proto
-            string code = 7;
-            ```
-        paths:
-            The files that a notice with a code is about, the first hundred of them.
-
-            ```proto
-            repeated string paths = 8;
-            ```
-        checkpoint_id:
-            Set if restoring this checkpoint puts those files back.
-
-            ```proto
-            optional string checkpoint_id = 9;
-            ```
-    """
 
     __slots__ = ("level", "text", "from_agent", "count", "raw_json", "details", "code", "paths", "checkpoint_id")
 
@@ -1997,29 +948,6 @@ class Notice(Message[_NoticeFields]):
 _ErrorReportedFields: TypeAlias = Literal["code", "message", "recoverable", "details"]
 
 class ErrorReported(Message[_ErrorReportedFields]):
-    """
-    ```proto
-    message portico.v1.ErrorReported
-    ```
-
-    Attributes:
-        code:
-            ```proto
-            portico.v1.ErrorCode code = 1;
-            ```
-        message:
-            ```proto
-            string message = 2;
-            ```
-        recoverable:
-            ```proto
-            bool recoverable = 3;
-            ```
-        details:
-            ```proto
-            optional portico.v1.ErrorDetails details = 4;
-            ```
-    """
 
     __slots__ = ("code", "message", "recoverable", "details")
 
@@ -2043,49 +971,6 @@ class ErrorReported(Message[_ErrorReportedFields]):
 _ErrorDetailsFields: TypeAlias = Literal["code", "suggestion", "agent", "stderr", "exit_status", "auth_methods", "recoverable", "model_failure"]
 
 class ErrorDetails(Message[_ErrorDetailsFields]):
-    """
-    What helps the reader of an error card, beyond its one sentence. Also the detail of a failed call.
-
-    ```proto
-    message portico.v1.ErrorDetails
-    ```
-
-    Attributes:
-        code:
-            ```proto
-            portico.v1.ErrorCode code = 1;
-            ```
-        suggestion:
-            ```proto
-            string suggestion = 2;
-            ```
-        agent:
-            ```proto
-            string agent = 3;
-            ```
-        stderr:
-            ```proto
-            string stderr = 4;
-            ```
-        exit_status:
-            ```proto
-            string exit_status = 5;
-            ```
-        auth_methods:
-            ```proto
-            repeated string auth_methods = 6;
-            ```
-        recoverable:
-            ```proto
-            bool recoverable = 7;
-            ```
-        model_failure:
-            What the model behind the agent did: full, silent, busy, refused or failed. Empty: it was not the model.
-
-            ```proto
-            string model_failure = 8;
-            ```
-    """
 
     __slots__ = ("code", "suggestion", "agent", "stderr", "exit_status", "auth_methods", "recoverable", "model_failure")
 
@@ -2117,31 +1002,6 @@ class ErrorDetails(Message[_ErrorDetailsFields]):
 _TurnEndedFields: TypeAlias = Literal["state", "stop_reason", "duration_ms", "tools_used"]
 
 class TurnEnded(Message[_TurnEndedFields]):
-    """
-    The end of a turn. The state_changed that follows stands in the same commit.
-
-    ```proto
-    message portico.v1.TurnEnded
-    ```
-
-    Attributes:
-        state:
-            ```proto
-            portico.v1.TurnState state = 1;
-            ```
-        stop_reason:
-            ```proto
-            string stop_reason = 2;
-            ```
-        duration_ms:
-            ```proto
-            int64 duration_ms = 3;
-            ```
-        tools_used:
-            ```proto
-            int32 tools_used = 4;
-            ```
-    """
 
     __slots__ = ("state", "stop_reason", "duration_ms", "tools_used")
 
@@ -2165,47 +1025,6 @@ class TurnEnded(Message[_TurnEndedFields]):
 _ProposalUpdatedFields: TypeAlias = Literal["proposal_id", "revision", "status", "origin", "files", "unlisted", "can_undo"]
 
 class ProposalUpdated(Message[_ProposalUpdatedFields]):
-    """
-    How a proposal stands now, in full.
-
-    ```proto
-    message portico.v1.ProposalUpdated
-    ```
-
-    Attributes:
-        proposal_id:
-            ```proto
-            string proposal_id = 1;
-            ```
-        revision:
-            ```proto
-            int32 revision = 2;
-            ```
-        status:
-            ```proto
-            portico.v1.ProposalStatus status = 3;
-            ```
-        origin:
-            ```proto
-            portico.v1.ProposalOrigin origin = 4;
-            ```
-        files:
-            ```proto
-            repeated portico.v1.ProposedFile files = 5;
-            ```
-        unlisted:
-            How many files there are beyond those that are named.
-
-            ```proto
-            int32 unlisted = 6;
-            ```
-        can_undo:
-            The last apply can be taken back.
-
-            ```proto
-            bool can_undo = 7;
-            ```
-    """
 
     __slots__ = ("proposal_id", "revision", "status", "origin", "files", "unlisted", "can_undo")
 
@@ -2235,81 +1054,6 @@ class ProposalUpdated(Message[_ProposalUpdatedFields]):
 _ProposedFileFields: TypeAlias = Literal["path", "operation", "old_path", "added", "removed", "diff", "hunks", "binary", "generated", "shortened", "conflict", "denied", "warning"]
 
 class ProposedFile(Message[_ProposedFileFields]):
-    """
-    ```proto
-    message portico.v1.ProposedFile
-    ```
-
-    Attributes:
-        path:
-            Relative to the session's folder, with forward slashes.
-
-            ```proto
-            string path = 1;
-            ```
-        operation:
-            ```proto
-            portico.v1.FileOperation operation = 2;
-            ```
-        old_path:
-            Where a renamed file was before.
-
-            ```proto
-            string old_path = 3;
-            ```
-        added:
-            Lines.
-
-            ```proto
-            int32 added = 4;
-            ```
-        removed:
-            ```proto
-            int32 removed = 5;
-            ```
-        diff:
-            A patch that git can read; empty for a file that is no text.
-
-            ```proto
-            string diff = 6;
-            ```
-        hunks:
-            ```proto
-            repeated portico.v1.ProposedHunk hunks = 7;
-            ```
-        binary:
-            ```proto
-            bool binary = 8;
-            ```
-        generated:
-            Made by a program, or ignored by the repository.
-
-            ```proto
-            bool generated = 9;
-            ```
-        shortened:
-            The diff is too long to be told here; GetProposal has it in full.
-
-            ```proto
-            bool shortened = 10;
-            ```
-        conflict:
-            The person changed the same lines meanwhile.
-
-            ```proto
-            bool conflict = 11;
-            ```
-        denied:
-            Can be looked at and never be applied.
-
-            ```proto
-            bool denied = 12;
-            ```
-        warning:
-            ```proto
-            string warning = 13;
-            ```
-    """
 
     __slots__ = ("path", "operation", "old_path", "added", "removed", "diff", "hunks", "binary", "generated", "shortened", "conflict", "denied", "warning")
 
@@ -2351,35 +1095,6 @@ class ProposedFile(Message[_ProposedFileFields]):
 _ProposedHunkFields: TypeAlias = Literal["hunk_id", "old_start", "old_lines", "new_start", "new_lines"]
 
 class ProposedHunk(Message[_ProposedHunkFields]):
-    """
-    One change within a file that can be chosen by itself, in the order of the diff.
-
-    ```proto
-    message portico.v1.ProposedHunk
-    ```
-
-    Attributes:
-        hunk_id:
-            ```proto
-            string hunk_id = 1;
-            ```
-        old_start:
-            ```proto
-            int32 old_start = 2;
-            ```
-        old_lines:
-            ```proto
-            int32 old_lines = 3;
-            ```
-        new_start:
-            ```proto
-            int32 new_start = 4;
-            ```
-        new_lines:
-            ```proto
-            int32 new_lines = 5;
-            ```
-    """
 
     __slots__ = ("hunk_id", "old_start", "old_lines", "new_start", "new_lines")
 
@@ -2405,33 +1120,6 @@ class ProposedHunk(Message[_ProposedHunkFields]):
 _CheckpointCreatedFields: TypeAlias = Literal["checkpoint_id", "label", "moment", "left_out"]
 
 class CheckpointCreated(Message[_CheckpointCreatedFields]):
-    """
-    The working tree was kept as it is.
-
-    ```proto
-    message portico.v1.CheckpointCreated
-    ```
-
-    Attributes:
-        checkpoint_id:
-            ```proto
-            string checkpoint_id = 1;
-            ```
-        label:
-            ```proto
-            string label = 2;
-            ```
-        moment:
-            ```proto
-            portico.v1.CheckpointMoment moment = 3;
-            ```
-        left_out:
-            Files that are too large or too many to keep.
-
-            ```proto
-            int32 left_out = 4;
-            ```
-    """
 
     __slots__ = ("checkpoint_id", "label", "moment", "left_out")
 
@@ -2455,33 +1143,6 @@ class CheckpointCreated(Message[_CheckpointCreatedFields]):
 _CheckpointRestoredFields: TypeAlias = Literal["checkpoint_id", "kept_checkpoint_id", "files", "proposal_id"]
 
 class CheckpointRestored(Message[_CheckpointRestoredFields]):
-    """
-    The working tree is as it was then; as it was before that is kept too.
-
-    ```proto
-    message portico.v1.CheckpointRestored
-    ```
-
-    Attributes:
-        checkpoint_id:
-            ```proto
-            string checkpoint_id = 1;
-            ```
-        kept_checkpoint_id:
-            ```proto
-            string kept_checkpoint_id = 2;
-            ```
-        files:
-            ```proto
-            int32 files = 3;
-            ```
-        proposal_id:
-            Has what the person changed since, if there was anything.
-
-            ```proto
-            string proposal_id = 4;
-            ```
-    """
 
     __slots__ = ("checkpoint_id", "kept_checkpoint_id", "files", "proposal_id")
 
@@ -2505,35 +1166,6 @@ class CheckpointRestored(Message[_CheckpointRestoredFields]):
 _EditorRequestedFields: TypeAlias = Literal["request_id", "editor", "title", "paths"]
 
 class EditorRequested(Message[_EditorRequestedFields]):
-    """
-    An attached editor was asked to do something for the session.
-
-    ```proto
-    message portico.v1.EditorRequested
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        editor:
-            Which editor, for people.
-
-            ```proto
-            string editor = 2;
-            ```
-        title:
-            What it was asked, for people.
-
-            ```proto
-            string title = 3;
-            ```
-        paths:
-            ```proto
-            repeated string paths = 4;
-            ```
-    """
 
     __slots__ = ("request_id", "editor", "title", "paths")
 
@@ -2557,27 +1189,6 @@ class EditorRequested(Message[_EditorRequestedFields]):
 _EditorRepliedFields: TypeAlias = Literal["request_id", "done", "message"]
 
 class EditorReplied(Message[_EditorRepliedFields]):
-    """
-    ```proto
-    message portico.v1.EditorReplied
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        done:
-            ```proto
-            bool done = 2;
-            ```
-        message:
-            Why not, for people.
-
-            ```proto
-            string message = 3;
-            ```
-    """
 
     __slots__ = ("request_id", "done", "message")
 
@@ -2597,57 +1208,6 @@ class EditorReplied(Message[_EditorRepliedFields]):
         message: str
 
 class TurnState(Enum):
-    """
-    ```proto
-    enum portico.v1.TurnState
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            TURN_STATE_UNSPECIFIED = 0
-            ```
-        IDLE:
-            ```proto
-            TURN_STATE_IDLE = 1
-            ```
-        STARTING:
-            ```proto
-            TURN_STATE_STARTING = 2
-            ```
-        RUNNING:
-            ```proto
-            TURN_STATE_RUNNING = 3
-            ```
-        STREAMING:
-            ```proto
-            TURN_STATE_STREAMING = 4
-            ```
-        AWAITING:
-            ```proto
-            TURN_STATE_AWAITING = 5
-            ```
-        COMPLETED:
-            ```proto
-            TURN_STATE_COMPLETED = 6
-            ```
-        CANCELED:
-            ```proto
-            TURN_STATE_CANCELED = 7
-            ```
-        FAILED:
-            ```proto
-            TURN_STATE_FAILED = 8
-            ```
-        INTERRUPTED:
-            ```proto
-            TURN_STATE_INTERRUPTED = 9
-            ```
-        RESUMING:
-            ```proto
-            TURN_STATE_RESUMING = 10
-            ```
-    """
 
     UNSPECIFIED = 0
     IDLE = 1
@@ -2662,57 +1222,6 @@ class TurnState(Enum):
     RESUMING = 10
 
 class ToolKind(Enum):
-    """
-    ```proto
-    enum portico.v1.ToolKind
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            TOOL_KIND_UNSPECIFIED = 0
-            ```
-        READ:
-            ```proto
-            TOOL_KIND_READ = 1
-            ```
-        EDIT:
-            ```proto
-            TOOL_KIND_EDIT = 2
-            ```
-        DELETE:
-            ```proto
-            TOOL_KIND_DELETE = 3
-            ```
-        MOVE:
-            ```proto
-            TOOL_KIND_MOVE = 4
-            ```
-        SEARCH:
-            ```proto
-            TOOL_KIND_SEARCH = 5
-            ```
-        EXECUTE:
-            ```proto
-            TOOL_KIND_EXECUTE = 6
-            ```
-        THINK:
-            ```proto
-            TOOL_KIND_THINK = 7
-            ```
-        FETCH:
-            ```proto
-            TOOL_KIND_FETCH = 8
-            ```
-        SWITCH_MODE:
-            ```proto
-            TOOL_KIND_SWITCH_MODE = 9
-            ```
-        OTHER:
-            ```proto
-            TOOL_KIND_OTHER = 10
-            ```
-    """
 
     UNSPECIFIED = 0
     READ = 1
@@ -2727,33 +1236,6 @@ class ToolKind(Enum):
     OTHER = 10
 
 class ToolStatus(Enum):
-    """
-    ```proto
-    enum portico.v1.ToolStatus
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            TOOL_STATUS_UNSPECIFIED = 0
-            ```
-        PENDING:
-            ```proto
-            TOOL_STATUS_PENDING = 1
-            ```
-        IN_PROGRESS:
-            ```proto
-            TOOL_STATUS_IN_PROGRESS = 2
-            ```
-        COMPLETED:
-            ```proto
-            TOOL_STATUS_COMPLETED = 3
-            ```
-        FAILED:
-            ```proto
-            TOOL_STATUS_FAILED = 4
-            ```
-    """
 
     UNSPECIFIED = 0
     PENDING = 1
@@ -2762,29 +1244,6 @@ class ToolStatus(Enum):
     FAILED = 4
 
 class Priority(Enum):
-    """
-    ```proto
-    enum portico.v1.Priority
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            PRIORITY_UNSPECIFIED = 0
-            ```
-        LOW:
-            ```proto
-            PRIORITY_LOW = 1
-            ```
-        MEDIUM:
-            ```proto
-            PRIORITY_MEDIUM = 2
-            ```
-        HIGH:
-            ```proto
-            PRIORITY_HIGH = 3
-            ```
-    """
 
     UNSPECIFIED = 0
     LOW = 1
@@ -2792,29 +1251,6 @@ class Priority(Enum):
     HIGH = 3
 
 class Progress(Enum):
-    """
-    ```proto
-    enum portico.v1.Progress
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            PROGRESS_UNSPECIFIED = 0
-            ```
-        PENDING:
-            ```proto
-            PROGRESS_PENDING = 1
-            ```
-        IN_PROGRESS:
-            ```proto
-            PROGRESS_IN_PROGRESS = 2
-            ```
-        COMPLETED:
-            ```proto
-            PROGRESS_COMPLETED = 3
-            ```
-    """
 
     UNSPECIFIED = 0
     PENDING = 1
@@ -2822,33 +1258,6 @@ class Progress(Enum):
     COMPLETED = 3
 
 class PermissionOptionKind(Enum):
-    """
-    ```proto
-    enum portico.v1.PermissionOptionKind
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            PERMISSION_OPTION_KIND_UNSPECIFIED = 0
-            ```
-        ALLOW_ONCE:
-            ```proto
-            PERMISSION_OPTION_KIND_ALLOW_ONCE = 1
-            ```
-        ALLOW_ALWAYS:
-            ```proto
-            PERMISSION_OPTION_KIND_ALLOW_ALWAYS = 2
-            ```
-        REJECT_ONCE:
-            ```proto
-            PERMISSION_OPTION_KIND_REJECT_ONCE = 3
-            ```
-        REJECT_ALWAYS:
-            ```proto
-            PERMISSION_OPTION_KIND_REJECT_ALWAYS = 4
-            ```
-    """
 
     UNSPECIFIED = 0
     ALLOW_ONCE = 1
@@ -2857,29 +1266,6 @@ class PermissionOptionKind(Enum):
     REJECT_ALWAYS = 4
 
 class PermissionScope(Enum):
-    """
-    ```proto
-    enum portico.v1.PermissionScope
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            PERMISSION_SCOPE_UNSPECIFIED = 0
-            ```
-        ONCE:
-            ```proto
-            PERMISSION_SCOPE_ONCE = 1
-            ```
-        SESSION:
-            ```proto
-            PERMISSION_SCOPE_SESSION = 2
-            ```
-        ALWAYS:
-            ```proto
-            PERMISSION_SCOPE_ALWAYS = 3
-            ```
-    """
 
     UNSPECIFIED = 0
     ONCE = 1
@@ -2887,29 +1273,6 @@ class PermissionScope(Enum):
     ALWAYS = 3
 
 class PermissionOutcome(Enum):
-    """
-    ```proto
-    enum portico.v1.PermissionOutcome
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            PERMISSION_OUTCOME_UNSPECIFIED = 0
-            ```
-        ALLOWED:
-            ```proto
-            PERMISSION_OUTCOME_ALLOWED = 1
-            ```
-        DENIED:
-            ```proto
-            PERMISSION_OUTCOME_DENIED = 2
-            ```
-        CANCELED:
-            ```proto
-            PERMISSION_OUTCOME_CANCELED = 3
-            ```
-    """
 
     UNSPECIFIED = 0
     ALLOWED = 1
@@ -2917,31 +1280,6 @@ class PermissionOutcome(Enum):
     CANCELED = 3
 
 class DecidedBy(Enum):
-    """
-    Who gave an answer. Nobody means that no one could be asked.
-
-    ```proto
-    enum portico.v1.DecidedBy
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            DECIDED_BY_UNSPECIFIED = 0
-            ```
-        PERSON:
-            ```proto
-            DECIDED_BY_PERSON = 1
-            ```
-        POLICY:
-            ```proto
-            DECIDED_BY_POLICY = 2
-            ```
-        NOBODY:
-            ```proto
-            DECIDED_BY_NOBODY = 3
-            ```
-    """
 
     UNSPECIFIED = 0
     PERSON = 1
@@ -2949,29 +1287,6 @@ class DecidedBy(Enum):
     NOBODY = 3
 
 class QuestionAction(Enum):
-    """
-    ```proto
-    enum portico.v1.QuestionAction
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            QUESTION_ACTION_UNSPECIFIED = 0
-            ```
-        ACCEPT:
-            ```proto
-            QUESTION_ACTION_ACCEPT = 1
-            ```
-        DECLINE:
-            ```proto
-            QUESTION_ACTION_DECLINE = 2
-            ```
-        CANCEL:
-            ```proto
-            QUESTION_ACTION_CANCEL = 3
-            ```
-    """
 
     UNSPECIFIED = 0
     ACCEPT = 1
@@ -2979,29 +1294,6 @@ class QuestionAction(Enum):
     CANCEL = 3
 
 class NoticeLevel(Enum):
-    """
-    ```proto
-    enum portico.v1.NoticeLevel
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            NOTICE_LEVEL_UNSPECIFIED = 0
-            ```
-        INFO:
-            ```proto
-            NOTICE_LEVEL_INFO = 1
-            ```
-        WARNING:
-            ```proto
-            NOTICE_LEVEL_WARNING = 2
-            ```
-        ERROR:
-            ```proto
-            NOTICE_LEVEL_ERROR = 3
-            ```
-    """
 
     UNSPECIFIED = 0
     INFO = 1
@@ -3009,65 +1301,6 @@ class NoticeLevel(Enum):
     ERROR = 3
 
 class ErrorCode(Enum):
-    """
-    ```proto
-    enum portico.v1.ErrorCode
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            ERROR_CODE_UNSPECIFIED = 0
-            ```
-        AGENT_NOT_FOUND:
-            ```proto
-            ERROR_CODE_AGENT_NOT_FOUND = 1
-            ```
-        AGENT_CRASHED:
-            ```proto
-            ERROR_CODE_AGENT_CRASHED = 2
-            ```
-        AUTH_REQUIRED:
-            ```proto
-            ERROR_CODE_AUTH_REQUIRED = 3
-            ```
-        NETWORK_TIMEOUT:
-            ```proto
-            ERROR_CODE_NETWORK_TIMEOUT = 4
-            ```
-        CONTEXT_LIMIT:
-            ```proto
-            ERROR_CODE_CONTEXT_LIMIT = 5
-            ```
-        MALFORMED_EVENT:
-            ```proto
-            ERROR_CODE_MALFORMED_EVENT = 6
-            ```
-        SESSION_NOT_FOUND:
-            ```proto
-            ERROR_CODE_SESSION_NOT_FOUND = 7
-            ```
-        SESSION_BUSY:
-            ```proto
-            ERROR_CODE_SESSION_BUSY = 8
-            ```
-        BUDGET_EXCEEDED:
-            ```proto
-            ERROR_CODE_BUDGET_EXCEEDED = 9
-            ```
-        PERMISSION_DENIED:
-            ```proto
-            ERROR_CODE_PERMISSION_DENIED = 10
-            ```
-        INVALID_INPUT:
-            ```proto
-            ERROR_CODE_INVALID_INPUT = 11
-            ```
-        INTERNAL:
-            ```proto
-            ERROR_CODE_INTERNAL = 12
-            ```
-    """
 
     UNSPECIFIED = 0
     AGENT_NOT_FOUND = 1
@@ -3084,29 +1317,6 @@ class ErrorCode(Enum):
     INTERNAL = 12
 
 class ProposalStatus(Enum):
-    """
-    ```proto
-    enum portico.v1.ProposalStatus
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            PROPOSAL_STATUS_UNSPECIFIED = 0
-            ```
-        OPEN:
-            ```proto
-            PROPOSAL_STATUS_OPEN = 1
-            ```
-        APPLIED:
-            ```proto
-            PROPOSAL_STATUS_APPLIED = 2
-            ```
-        DISCARDED:
-            ```proto
-            PROPOSAL_STATUS_DISCARDED = 3
-            ```
-    """
 
     UNSPECIFIED = 0
     OPEN = 1
@@ -3114,35 +1324,6 @@ class ProposalStatus(Enum):
     DISCARDED = 3
 
 class ProposalOrigin(Enum):
-    """
-    ```proto
-    enum portico.v1.ProposalOrigin
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            PROPOSAL_ORIGIN_UNSPECIFIED = 0
-            ```
-        TURN:
-            What an agent changed in its turns.
-
-            ```proto
-            PROPOSAL_ORIGIN_TURN = 1
-            ```
-        TOOL:
-            What an agent proposed by a tool.
-
-            ```proto
-            PROPOSAL_ORIGIN_TOOL = 2
-            ```
-        RESTORED:
-            What a restore of a checkpoint put aside for the person.
-
-            ```proto
-            PROPOSAL_ORIGIN_RESTORED = 3
-            ```
-    """
 
     UNSPECIFIED = 0
     TURN = 1
@@ -3150,33 +1331,6 @@ class ProposalOrigin(Enum):
     RESTORED = 3
 
 class FileOperation(Enum):
-    """
-    ```proto
-    enum portico.v1.FileOperation
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            FILE_OPERATION_UNSPECIFIED = 0
-            ```
-        CREATE:
-            ```proto
-            FILE_OPERATION_CREATE = 1
-            ```
-        UPDATE:
-            ```proto
-            FILE_OPERATION_UPDATE = 2
-            ```
-        DELETE:
-            ```proto
-            FILE_OPERATION_DELETE = 3
-            ```
-        RENAME:
-            ```proto
-            FILE_OPERATION_RENAME = 4
-            ```
-    """
 
     UNSPECIFIED = 0
     CREATE = 1
@@ -3185,37 +1339,6 @@ class FileOperation(Enum):
     RENAME = 4
 
 class CheckpointMoment(Enum):
-    """
-    ```proto
-    enum portico.v1.CheckpointMoment
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            CHECKPOINT_MOMENT_UNSPECIFIED = 0
-            ```
-        BEFORE_TURN:
-            ```proto
-            CHECKPOINT_MOMENT_BEFORE_TURN = 1
-            ```
-        AFTER_TURN:
-            ```proto
-            CHECKPOINT_MOMENT_AFTER_TURN = 2
-            ```
-        BEFORE_APPLY:
-            ```proto
-            CHECKPOINT_MOMENT_BEFORE_APPLY = 3
-            ```
-        BEFORE_RESTORE:
-            ```proto
-            CHECKPOINT_MOMENT_BEFORE_RESTORE = 4
-            ```
-        BEFORE_BRANCH:
-            ```proto
-            CHECKPOINT_MOMENT_BEFORE_BRANCH = 5
-            ```
-    """
 
     UNSPECIFIED = 0
     BEFORE_TURN = 1
@@ -3301,5 +1424,4 @@ _DESC = file_desc(
 
 
 def desc() -> DescFile:
-    """Returns the descriptor for the file `portico/v1/events.proto`."""
     return _DESC

@@ -34,7 +34,7 @@ _CODES = {
 
 
 class ErrorInterceptor:
-    """An interceptor: every failure that has a name leaves as an error of the contract; others are logged."""
+    """Turns Portico errors into Connect errors, and logs all others."""
 
     async def intercept_unary(
         self, call_next: Callable[[Request, Context], Awaitable[Response]], request: Request, ctx: Context
@@ -64,9 +64,11 @@ class ErrorInterceptor:
 def _answer(error: Exception) -> ConnectError:
     if isinstance(error, PorticoError):
         return to_connect_error(error)
-    log.error("a call failed in a way that has no name", exc_info=error)
+    log.error("unexpected error in a call", exc_info=error)
     return to_connect_error(
-        DeveloperMustAct("Portico made a mistake.", suggestion="The server's log says more: portico status")
+        DeveloperMustAct(
+            "Internal error.", suggestion="See the server's log; its path is shown by: portico status"
+        )
     )
 
 

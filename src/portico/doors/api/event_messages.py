@@ -1,17 +1,16 @@
-"""Encoder from events of the log to messages of the contract, complete for every kind."""
+"""Encoder from events to messages of the contract, complete for every kind."""
 
-from collections.abc import Iterable
-from typing import Any, assert_never
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from protobuf import Message, Oneof
-from protobuf.wkt import Timestamp
+from protobuf import Message
 
-from portico.api.fields import json_text, raw_json, to_double, to_enum, to_int64, to_json
+from portico.api.fields import json_text, one_of, raw_json, to_double, to_enum, to_int64, to_json, to_time
 from portico.api.v1 import events_pb as pb
 from portico.domain import events, values
 from portico.domain.errors import ErrorCode, ErrorDetails
 from portico.domain.turns import TurnState
-from portico.doors.api.proposal_messages import to_proposal, to_restored
+from portico.doors.api.review_messages import to_proposal, to_restored
 from portico.doors.api.tool_messages import (
     to_locations,
     to_parts,
@@ -31,94 +30,12 @@ def to_event(event: events.Event) -> pb.Event:
     )
 
 
-def one_of(field: str, value: object) -> Any:
-    """One branch of a oneof. The generated types want the field's name as a literal each time."""
-    return Oneof(field, value)
-
-
-def to_time(at_ms: int) -> Timestamp:
-    return Timestamp(seconds=at_ms // 1000, nanos=at_ms % 1000 * 1_000_000)
+def to_payload(payload: events.AnyPayload) -> Message[Any]:
+    return ENCODERS[type(payload)](payload)
 
 
 def to_state(state: TurnState) -> pb.TurnState:
     return pb.TurnState[state.name]
-
-
-def to_payload(payload: events.AnyPayload) -> Message[Any]:  # noqa: PLR0912 - one branch for each kind
-    match payload:
-        case events.SessionStarted():
-            return _session_started(payload)
-        case events.StateChanged():
-            return _state_changed(payload)
-        case events.PromptSubmitted(text=text, blocks=blocks, prompt_id=prompt_id):
-            return pb.PromptSubmitted(
-                text=text, blocks_json=[json_text(block) for block in blocks], prompt_id=prompt_id or ""
-            )
-        case events.TextDelta(text=text, message_id=message_id, block=block):
-            return pb.TextDelta(text=text, message_id=message_id or "", block_json=raw_json(block) or "")
-        case events.Thinking(text=text, message_id=message_id, block=block):
-            return pb.Thinking(text=text, message_id=message_id or "", block_json=raw_json(block) or "")
-        case events.ToolStarted():
-            return to_tool_started(payload)
-        case events.ToolUpdated():
-            return to_tool_updated(payload)
-        case events.ToolCompleted():
-            return to_tool_completed(payload)
-        case events.PlanUpdated(entries=entries, raw=raw):
-            return pb.PlanUpdated(entries=to_plan(entries), raw_json=raw_json(raw))
-        case events.TodosUpdated(todos=todos):
-            return pb.TodosUpdated(todos=to_todos(todos))
-        case events.PermissionRequested():
-            return to_permission(payload)
-        case events.PermissionResolved():
-            return _permission_resolved(payload)
-        case events.QuestionAsked():
-            return to_question(payload)
-        case events.QuestionAnswered():
-            return _question_answered(payload)
-        case events.UsageUpdated():
-            return to_usage(payload)
-        case events.CommandsUpdated(commands=commands):
-            return pb.CommandsUpdated(commands=to_commands(commands))
-        case events.ConfigUpdated(options=options, chosen=chosen):
-            return pb.ConfigUpdated(options=to_options(options), chosen=list(chosen))
-        case events.TitleUpdated(title=title):
-            return pb.TitleUpdated(title=title)
-        case events.ProposalUpdated():
-            return to_proposal(payload)
-        case events.CheckpointCreated(
-            checkpoint_id=checkpoint_id, label=label, moment=moment, left_out=left_out
-        ):
-            return pb.CheckpointCreated(
-                checkpoint_id=checkpoint_id,
-                label=label,
-                moment=to_enum(pb.CheckpointMoment, moment),
-                left_out=left_out,
-            )
-        case events.CheckpointRestored():
-            return to_restored(payload)
-        case events.EditorRequested(request_id=request_id, editor=editor, title=title, paths=paths):
-            return pb.EditorRequested(request_id=request_id, editor=editor, title=title, paths=list(paths))
-        case events.EditorReplied(request_id=request_id, done=done, message=message):
-            return pb.EditorReplied(request_id=request_id, done=done, message=message or "")
-        case events.Notice():
-            return _notice(payload)
-        case events.ErrorReported(code=code, message=message, recoverable=recoverable, details=details):
-            return pb.ErrorReported(
-                code=to_enum(pb.ErrorCode, code),
-                message=message,
-                recoverable=recoverable,
-                details=to_error_details(code, details, recoverable=recoverable),
-            )
-        case events.TurnEnded():
-            return pb.TurnEnded(
-                state=to_state(payload.state),
-                stop_reason=payload.stop_reason,
-                duration_ms=payload.duration_ms,
-                tools_used=payload.tools_used,
-            )
-        case _:
-            assert_never(payload)
 
 
 def to_plan(entries: Iterable[values.PlanEntry]) -> list[pb.PlanEntry]:
@@ -317,3 +234,111 @@ def _field(field: values.QuestionField) -> pb.QuestionField:
 
 def _choices(choices: Iterable[values.OptionChoice]) -> list[pb.Choice]:
     return [pb.Choice(value=one.value, name=one.name, description=one.description or "") for one in choices]
+
+
+def _prompt_submitted(payload: events.PromptSubmitted) -> pb.PromptSubmitted:
+    return pb.PromptSubmitted(
+        text=payload.text,
+        blocks_json=[json_text(block) for block in payload.blocks],
+        prompt_id=payload.prompt_id or "",
+    )
+
+
+def _text_delta(payload: events.TextDelta) -> pb.TextDelta:
+    return pb.TextDelta(
+        text=payload.text, message_id=payload.message_id or "", block_json=raw_json(payload.block) or ""
+    )
+
+
+def _thinking(payload: events.Thinking) -> pb.Thinking:
+    return pb.Thinking(
+        text=payload.text, message_id=payload.message_id or "", block_json=raw_json(payload.block) or ""
+    )
+
+
+def _plan_updated(payload: events.PlanUpdated) -> pb.PlanUpdated:
+    return pb.PlanUpdated(entries=to_plan(payload.entries), raw_json=raw_json(payload.raw))
+
+
+def _todos_updated(payload: events.TodosUpdated) -> pb.TodosUpdated:
+    return pb.TodosUpdated(todos=to_todos(payload.todos))
+
+
+def _commands_updated(payload: events.CommandsUpdated) -> pb.CommandsUpdated:
+    return pb.CommandsUpdated(commands=to_commands(payload.commands))
+
+
+def _config_updated(payload: events.ConfigUpdated) -> pb.ConfigUpdated:
+    return pb.ConfigUpdated(options=to_options(payload.options), chosen=list(payload.chosen))
+
+
+def _title_updated(payload: events.TitleUpdated) -> pb.TitleUpdated:
+    return pb.TitleUpdated(title=payload.title)
+
+
+def _checkpoint_created(payload: events.CheckpointCreated) -> pb.CheckpointCreated:
+    return pb.CheckpointCreated(
+        checkpoint_id=payload.checkpoint_id,
+        label=payload.label,
+        moment=to_enum(pb.CheckpointMoment, payload.moment),
+        left_out=payload.left_out,
+    )
+
+
+def _editor_requested(payload: events.EditorRequested) -> pb.EditorRequested:
+    return pb.EditorRequested(
+        request_id=payload.request_id, editor=payload.editor, title=payload.title, paths=list(payload.paths)
+    )
+
+
+def _editor_replied(payload: events.EditorReplied) -> pb.EditorReplied:
+    return pb.EditorReplied(request_id=payload.request_id, done=payload.done, message=payload.message or "")
+
+
+def _error_reported(payload: events.ErrorReported) -> pb.ErrorReported:
+    return pb.ErrorReported(
+        code=to_enum(pb.ErrorCode, payload.code),
+        message=payload.message,
+        recoverable=payload.recoverable,
+        details=to_error_details(payload.code, payload.details, recoverable=payload.recoverable),
+    )
+
+
+def _turn_ended(payload: events.TurnEnded) -> pb.TurnEnded:
+    return pb.TurnEnded(
+        state=to_state(payload.state),
+        stop_reason=payload.stop_reason,
+        duration_ms=payload.duration_ms,
+        tools_used=payload.tools_used,
+    )
+
+
+ENCODERS: dict[type[events.AnyPayload], Callable[[Any], Message[Any]]] = {
+    events.SessionStarted: _session_started,
+    events.StateChanged: _state_changed,
+    events.PromptSubmitted: _prompt_submitted,
+    events.TextDelta: _text_delta,
+    events.Thinking: _thinking,
+    events.ToolStarted: to_tool_started,
+    events.ToolUpdated: to_tool_updated,
+    events.ToolCompleted: to_tool_completed,
+    events.PlanUpdated: _plan_updated,
+    events.TodosUpdated: _todos_updated,
+    events.PermissionRequested: to_permission,
+    events.PermissionResolved: _permission_resolved,
+    events.QuestionAsked: to_question,
+    events.QuestionAnswered: _question_answered,
+    events.UsageUpdated: to_usage,
+    events.CommandsUpdated: _commands_updated,
+    events.ConfigUpdated: _config_updated,
+    events.TitleUpdated: _title_updated,
+    events.ProposalUpdated: to_proposal,
+    events.CheckpointCreated: _checkpoint_created,
+    events.CheckpointRestored: to_restored,
+    events.EditorRequested: _editor_requested,
+    events.EditorReplied: _editor_replied,
+    events.Notice: _notice,
+    events.ErrorReported: _error_reported,
+    events.TurnEnded: _turn_ended,
+}
+"""Encoder of each kind of payload; a test holds that none is missing."""

@@ -1,7 +1,6 @@
 """JSON codec for Connect calls that rejects input nested too deep.
 
-The library's parser dies of an array in an array in an array, some ten thousand deep, where a message should be,
-and takes the process along.
+The library's parser overflows the stack, and ends the process, on arrays nested some ten thousand deep.
 """
 
 from typing import Any
@@ -22,7 +21,7 @@ class BoundedJsonCodec(Codec[Any, Any]):
         return self._inner.encode(message)
 
     def decode(self, data: bytes | bytearray, message_class: type[Any]) -> Any:
-        """ValueError, which becomes an invalid argument, for what is nested too deep."""
+        """Decode a message. Raises ValueError, an invalid argument for the client, if it is nested too deep."""
         if is_too_deep(bytes(data)):
             raise ValueError(f"arrays and objects are nested more than {MAX_DEPTH} deep")
         return self._inner.decode(data, message_class)

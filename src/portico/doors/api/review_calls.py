@@ -6,14 +6,17 @@ from typing import Any, TypeVar
 from portico.api.v1 import agent_pb as pb
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
-from portico.doors.api.proposal_messages import read_review_mode, to_proposal, to_proposed_files, to_restored
 from portico.doors.api.review_messages import (
     read_proposal_choice,
     read_review_ending,
+    read_review_mode,
     require_checkpoint_id,
     require_proposal_id,
     to_checkpoint,
     to_contents,
+    to_proposal,
+    to_proposed_files,
+    to_restored,
     to_status,
 )
 from portico.doors.api.session_calls import Context, SessionCalls
@@ -113,16 +116,15 @@ class ReviewCalls(SessionCalls):
             raise InvalidInput(
                 "The call has no mode.", suggestion="Choose direct, proposal, branch or worktree."
             )
-        await self.dispatcher.open(name)
-        await self._service.set_mode(name, mode)
+        await (await self.turn_queue.open(name)).set_mode(mode)
         return pb.SetReviewModeResponse(session=await self._detail(name))
 
     async def finish_review(self, request: pb.FinishReviewRequest, _: Context, /) -> pb.FinishReviewResponse:
         name, ending = require_session_id(request.session_id), read_review_ending(request.ending)
         # Its agent must not stay in a folder that may go; it comes back with the next prompt.
-        await self.dispatcher.release(name)
+        await self.turn_queue.release(name)
         done = await self._decided(self._reviews.finish(name, ending, request.message or None), name)
         return pb.FinishReviewResponse(commit=done.commit, reference=done.reference, notes=list(done.notes))
 
     async def _decided(self, work: Coroutine[Any, Any, _Result], name: SessionId) -> _Result:
-        return await self.dispatcher.run_to_completion(work, name=f"deciding on changes of {name}")
+        return await self.turn_queue.run_to_completion(work, name=f"deciding on changes of {name}")

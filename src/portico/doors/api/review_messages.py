@@ -1,16 +1,15 @@
-"""Codec between review requests and results and the messages of the contract."""
+"""Codec for proposals, checkpoints and review modes in the messages of the contract."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from portico.api.fields import to_enum
+from portico.api.fields import read_enum, to_enum, to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
 from portico.domain.errors import InvalidInput
-from portico.doors.api.event_messages import to_time
-from portico.doors.api.proposal_messages import to_hunks, to_review_mode
+from portico.domain.events import CheckpointRestored, ProposalUpdated
+from portico.domain.reviews import ProposedFile, ProposedHunk, ReviewMode
 from portico.sessions.review_actions import (
     CheckpointSummary,
-    ConflictSide,
     FileContents,
     ProposalChoice,
     ProposalFileChoice,
@@ -18,55 +17,78 @@ from portico.sessions.review_actions import (
     ReviewModeStatus,
 )
 
-_SIDES: dict[pb.ConflictSide, ConflictSide] = {
-    pb.ConflictSide.PERSON: "person",
-    pb.ConflictSide.AGENT: "agent",
-}
-_ENDINGS: dict[pb.ReviewEnding, ReviewEnding] = {
-    pb.ReviewEnding.MERGE: "merge",
-    pb.ReviewEnding.SQUASH: "squash",
-    pb.ReviewEnding.KEEP: "keep",
-    pb.ReviewEnding.DISCARD: "discard",
-}
+
+def read_review_mode(mode: pb.ReviewMode) -> ReviewMode | None:
+    """The requested mode; None leaves the choice to the settings."""
+    found: ReviewMode | None = read_enum(mode)
+    return found
 
 
 def read_proposal_choice(proposal_id: str, revision: int, files: Iterable[pb.FileChoice]) -> ProposalChoice:
-    """What a caller chose. InvalidInput if it does not say of what."""
+    """The chosen files and hunks of a proposal. InvalidInput without a proposal."""
     return ProposalChoice(
         proposal_id=require_proposal_id(proposal_id),
         revision=revision,
         files=tuple(
-            ProposalFileChoice(path=one.path, hunk_ids=tuple(one.hunk_ids), resolve=_SIDES.get(one.resolve))
+            ProposalFileChoice(path=one.path, hunk_ids=tuple(one.hunk_ids), resolve=read_enum(one.resolve))
             for one in files
         ),
     )
 
 
+def read_review_ending(ending: pb.ReviewEnding) -> ReviewEnding:
+    found: ReviewEnding | None = read_enum(ending)
+    if found is None:
+        raise InvalidInput("ending is required.", suggestion="Set it to merge, squash, keep or discard.")
+    return found
+
+
 def require_proposal_id(proposal_id: str) -> str:
     if not proposal_id:
-        raise InvalidInput("The call names no proposal.", suggestion="Give proposal_id.")
+        raise InvalidInput("proposal_id is required.")
     return proposal_id
 
 
 def require_checkpoint_id(checkpoint_id: str) -> str:
     if not checkpoint_id:
-        raise InvalidInput("The call names no checkpoint.", suggestion="Give checkpoint_id.")
+        raise InvalidInput("checkpoint_id is required.")
     return checkpoint_id
 
 
-def read_review_ending(ending: pb.ReviewEnding) -> ReviewEnding:
-    found = _ENDINGS.get(ending)
-    if found is None:
-        raise InvalidInput("The call has no ending.", suggestion="Merge, squash, keep or discard.")
-    return found
+def to_review_mode(mode: ReviewMode) -> pb.ReviewMode:
+    return to_enum(pb.ReviewMode, mode)
 
 
-def to_file_choices(files: Sequence[ProposalFileChoice]) -> list[pb.FileChoice]:
+def to_proposal(proposal: ProposalUpdated) -> events_pb.ProposalUpdated:
+    return events_pb.ProposalUpdated(
+        proposal_id=proposal.proposal_id,
+        revision=proposal.revision,
+        status=to_enum(events_pb.ProposalStatus, proposal.status),
+        origin=to_enum(events_pb.ProposalOrigin, proposal.origin),
+        files=to_proposed_files(proposal.files),
+        unlisted=proposal.unlisted,
+        can_undo=proposal.can_undo,
+    )
+
+
+def to_proposed_files(files: Iterable[ProposedFile]) -> list[events_pb.ProposedFile]:
     return [
-        pb.FileChoice(
-            path=one.path, hunk_ids=list(one.hunk_ids), resolve=to_enum(pb.ConflictSide, one.resolve)
+        events_pb.ProposedFile(
+            path=file.path,
+            operation=to_enum(events_pb.FileOperation, file.operation),
+            old_path=file.old_path or "",
+            added=file.added,
+            removed=file.removed,
+            diff=file.diff,
+            hunks=_hunks(file.hunks),
+            binary=file.binary,
+            generated=file.generated,
+            shortened=file.shortened,
+            conflict=file.conflict,
+            denied=file.denied,
+            warning=file.warning or "",
         )
-        for one in files
+        for file in files
     ]
 
 
@@ -76,7 +98,7 @@ def to_contents(contents: FileContents) -> pb.FileContents:
         old_text=contents.old_text,
         new_text=contents.new_text,
         diff=contents.diff,
-        hunks=to_hunks(contents.hunks),
+        hunks=_hunks(contents.hunks),
         conflicts=[
             pb.FileConflict(line=one.line, base=one.base, person=one.person, agent=one.agent)
             for one in contents.conflicts
@@ -94,6 +116,15 @@ def to_checkpoint(checkpoint: CheckpointSummary) -> pb.Checkpoint:
     )
 
 
+def to_restored(restored: CheckpointRestored) -> events_pb.CheckpointRestored:
+    return events_pb.CheckpointRestored(
+        checkpoint_id=restored.checkpoint_id,
+        kept_checkpoint_id=restored.kept_checkpoint_id,
+        files=restored.files,
+        proposal_id=restored.proposal_id or "",
+    )
+
+
 def to_status(status: ReviewModeStatus) -> pb.GetReviewStatusResponse:
     return pb.GetReviewStatusResponse(
         mode=to_review_mode(status.mode),
@@ -104,3 +135,16 @@ def to_status(status: ReviewModeStatus) -> pb.GetReviewStatusResponse:
         possible=[to_review_mode(mode) for mode in status.possible],
         hint=status.hint or "",
     )
+
+
+def _hunks(hunks: Iterable[ProposedHunk]) -> list[events_pb.ProposedHunk]:
+    return [
+        events_pb.ProposedHunk(
+            hunk_id=hunk.hunk_id,
+            old_start=hunk.old_start,
+            old_lines=hunk.old_lines,
+            new_start=hunk.new_start,
+            new_lines=hunk.new_lines,
+        )
+        for hunk in hunks
+    ]

@@ -6,19 +6,19 @@ from pathlib import Path
 
 from connectrpc.codec import proto_binary_codec
 
+from portico.api.fields import one_of, to_time
 from portico.api.v1 import agent_pb as pb
-from portico.api.v1.agent_connect import AgentService, AgentServiceASGIApplication
+from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
 from portico.domain.errors import InvalidInput
 from portico.doors.api.catalog import PromptBlank, SettingView
 from portico.doors.api.error_interceptor import ErrorInterceptor
-from portico.doors.api.event_messages import one_of, to_time
 from portico.doors.api.json_codec import BoundedJsonCodec
 from portico.doors.api.review_calls import ReviewCalls
 from portico.doors.api.session_calls import Context
 from portico.doors.api.session_messages import page_size, require_session_id
 from portico.doors.api.streams import merge_streams
 from portico.files.deadline import within_deadline
-from portico.sessions.lookup import is_folder
+from portico.files.workspace import is_folder
 
 FOUND_FILES = 50
 MAX_REQUEST_BYTES = 48 * 1024 * 1024
@@ -125,16 +125,15 @@ class ApiService(ReviewCalls):
         self, request: pb.AuthenticateAgentRequest, _: Context, /
     ) -> pb.AuthenticateAgentResponse:
         name = require_session_id(request.session_id)
-        await self.dispatcher.open(name)
-        signing = await self._service.signing(name)
-        await signing.authenticate(signing.method(request.method_id or None))
+        login = await (await self.turn_queue.open(name)).login()
+        await login.authenticate(login.method(request.method_id or None))
         return pb.AuthenticateAgentResponse()
 
     async def set_secret(self, request: pb.SetSecretRequest, _: Context, /) -> pb.SetSecretResponse:
         if not request.name:
             raise InvalidInput("The secret has no name.", suggestion="Name the variable it is for.")
         keeper = await self._surroundings.keep_secret(request.name, request.value)
-        self.dispatcher.mark_agents_outdated()
+        self.turn_queue.mark_agents_outdated()
         return pb.SetSecretResponse(keeper=pb.SecretKeeper[keeper.upper()])
 
     async def find_files(self, request: pb.FindFilesRequest, _: Context, /) -> pb.FindFilesResponse:

@@ -6,38 +6,41 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+from connectrpc.code import Code
+from connectrpc.errors import ConnectError
 from connectrpc.request import RequestContext
 
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
-from portico.api.v1.agent_connect import AgentService
+from portico.api.v1.agent_service import AgentService
 from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import InvalidInput
 from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
 from portico.domain.ids import SessionId
 from portico.doors.api.catalog import ServerCatalog
-from portico.doors.api.event_messages import one_of, to_event, to_options, to_todos
-from portico.doors.api.proposal_messages import read_review_mode, to_proposal
+from portico.doors.api.event_messages import to_event, to_options, to_todos
+from portico.doors.api.review_messages import read_review_mode, to_proposal
 from portico.doors.api.session_messages import (
     page_size,
     read_attachment,
     read_decision,
     read_reply,
+    read_todos,
     require_session_id,
     to_detail,
     to_drafts,
     to_queued,
     to_summary,
-    todos,
 )
 from portico.doors.api.streams import merge_streams
 from portico.doors.api.window_calls import WindowCalls
 from portico.files.deadline import within_deadline
+from portico.files.workspace import resolve_workspace
 from portico.sessions.cleanup import SessionCleanup
 from portico.sessions.content.attachments import read_attachments
 from portico.sessions.content.mentions import links_in
 from portico.sessions.drafts import Drafts
 from portico.sessions.log.export import export_json, export_markdown
-from portico.sessions.lookup import resolve_workspace
 from portico.sessions.ports import Ports
 from portico.sessions.review_actions import ReviewActions
 from portico.sessions.service import SessionService
@@ -63,9 +66,9 @@ class SessionCalls(AgentService):
         closing: asyncio.Event,
         windows: WindowRegistry | None = None,
     ) -> None:
-        self.desks = Drafts(ports.store, ports.clock)
-        self.dispatcher = TurnQueue(service, self.desks, surroundings.agent_of)
-        self.housekeeping = SessionCleanup(service, self.dispatcher, self.desks, ports.store, ports.clock)
+        self.drafts = Drafts(ports.store, ports.clock)
+        self.turn_queue = TurnQueue(service, self.drafts, surroundings.agent_of)
+        self.cleanup = SessionCleanup(service, self.turn_queue, self.drafts, ports.store, ports.clock)
         self._service = service
         self._store = ports.store
         self._reviews = reviews
@@ -80,7 +83,7 @@ class SessionCalls(AgentService):
         spec = await self._surroundings.agent(request.agent, workspace)
         mode = read_review_mode(request.mode) or await self._surroundings.mode(workspace)
         started = await self._service.start(workspace, spec, mode=mode, reads_only=request.reads_only)
-        self.dispatcher.warm(started)
+        self.turn_queue.start_agent_ahead(started)
         return pb.StartSessionResponse(session=await self._detail(started))
 
     async def list_sessions(self, request: pb.ListSessionsRequest, _: Context, /) -> pb.ListSessionsResponse:
@@ -124,23 +127,22 @@ class SessionCalls(AgentService):
         self, request: pb.ResumeSessionRequest, _: Context, /
     ) -> pb.ResumeSessionResponse:
         name = require_session_id(request.session_id)
-        await self.dispatcher.resume(name)
+        await self.turn_queue.resume(name)
         return pb.ResumeSessionResponse(session=await self._detail(name))
 
     async def discard_turn(self, request: pb.DiscardTurnRequest, _: Context, /) -> pb.DiscardTurnResponse:
         name = require_session_id(request.session_id)
-        await self.dispatcher.open(name)
-        await self._service.discard(name)
+        await (await self.turn_queue.open(name)).discard()
         return pb.DiscardTurnResponse()
 
     async def fork_session(self, request: pb.ForkSessionRequest, _: Context, /) -> pb.ForkSessionResponse:
         forked = await self._service.fork(require_session_id(request.session_id))
-        self.dispatcher.warm(forked)
+        self.turn_queue.start_agent_ahead(forked)
         return pb.ForkSessionResponse(session=await self._detail(forked))
 
     async def clear_session(self, request: pb.ClearSessionRequest, _: Context, /) -> pb.ClearSessionResponse:
         name = require_session_id(request.session_id)
-        await self.dispatcher.delete(name, discard_proposals=request.discard_proposals)
+        await self.turn_queue.delete(name, discard_proposals=request.discard_proposals)
         return pb.ClearSessionResponse()
 
     async def export_session(
@@ -171,37 +173,42 @@ class SessionCalls(AgentService):
         return pb.GetConversationPreviewResponse(last_prompt=prompt, last_answer=answer)
 
     async def invoke(self, request: pb.InvokeRequest, _: Context, /) -> AsyncIterator[pb.InvokeResponse]:
-        name = require_session_id(request.session_id)
-        if request.queued_prompt_id:
-            updates = self.dispatcher.send_queued(name, request.queued_prompt_id)
-        else:
-            queue = request.when_busy is pb.WhenBusy.QUEUE
-            updates = self.dispatcher.send(name, await self._prompt(name, request), queue=queue)
-        async with aclosing(merge_streams(updates, closing=self._closing)) as stream:
-            async for update in stream:
+        async with aclosing(self._send(request)) as updates:
+            async for update in updates:
                 if isinstance(update, QueuedPrompt):
                     yield pb.InvokeResponse(update=one_of("queued", to_queued(update)))
-                elif update is not None:
+                else:
                     yield pb.InvokeResponse(update=one_of("event", to_event(update)))
+
+    async def submit_prompt(self, request: pb.SubmitPromptRequest, _: Context, /) -> pb.SubmitPromptResponse:
+        async with aclosing(self._send(request)) as updates:
+            async for update in updates:
+                if isinstance(update, QueuedPrompt):
+                    return pb.SubmitPromptResponse(outcome=one_of("queued", to_queued(update)))
+                return pb.SubmitPromptResponse(outcome=one_of("event", to_event(update)))
+        # Without details, as from a server that is gone: the prompt may have been accepted.
+        raise ConnectError(Code.UNAVAILABLE, "The server is stopping.")
 
     async def stop_turn(self, request: pb.StopTurnRequest, _: Context, /) -> pb.StopTurnResponse:
         name = require_session_id(request.session_id)
         await self._service.show(name)
-        stopped = self._service.is_busy(name) and self._service.stop(name, force=request.force)
-        return pb.StopTurnResponse(stopped=stopped)
+        session = self._service.find_session(name)
+        return pb.StopTurnResponse(stopped=session is not None and session.stop(force=request.force))
 
     async def stop_command(self, request: pb.StopCommandRequest, _: Context, /) -> pb.StopCommandResponse:
         name = require_session_id(request.session_id)
         await self._service.show(name)
-        stopped = self._service.is_busy(name) and await self._service.stop_command(name, request.terminal_id)
-        return pb.StopCommandResponse(stopped=stopped)
+        session = self._service.find_session(name)
+        if session is None or not session.is_busy:
+            return pb.StopCommandResponse(stopped=False)
+        return pb.StopCommandResponse(stopped=await session.stop_command(request.terminal_id))
 
     async def watch(self, request: pb.WatchRequest, _: Context, /) -> AsyncIterator[pb.WatchResponse]:
         name = require_session_id(request.session_id)
         last_seq = request.after_seq
         events: AsyncGenerator[Event | SessionDraft] = self._service.watch(name, after_seq=last_seq)
-        news = merge_streams(events, self.desks.watch(name), closing=self._closing)
-        with self.housekeeping.watching(name):
+        news = merge_streams(events, self.drafts.watch(name), closing=self._closing)
+        with self.cleanup.watching(name):
             async with aclosing(news) as stream:
                 async for one in stream:
                     if one is None:
@@ -226,12 +233,13 @@ class SessionCalls(AgentService):
             case "permission_decisions":
                 await self._decide(name, said.value.decisions)
             case "question_reply":
-                self._service.reply(name, said.value.request_id, read_reply(said.value))
-                await self._service.save_answers(name)
+                session = self._service.session(name)
+                session.answer(said.value.request_id, read_reply(said.value))
+                await session.save_answers()
             case "draft":
-                await self.desks.write_draft(name, said.value.text, said.value.client_id)
+                await self.drafts.write_draft(name, said.value.text, said.value.client_id)
             case "queue_removal":
-                await self.dispatcher.remove(name, said.value.prompt_id)
+                await self.turn_queue.remove(name, said.value.prompt_id)
             case _:
                 raise InvalidInput("The call says nothing.", suggestion="Set one of the events.")
         return pb.SubmitClientEventResponse()
@@ -242,8 +250,8 @@ class SessionCalls(AgentService):
         name = require_session_id(request.session_id)
         if request.value is None:
             raise InvalidInput("The call has no value.", suggestion="Set choice or switched_on.")
-        await self.dispatcher.open(name)
-        await self._service.set_option(name, request.option_id, request.value.value)
+        session = await self.turn_queue.open(name)
+        await session.set_option(request.option_id, request.value.value)
         view = await self._service.view(name)
         options = [one for one in view.standing if isinstance(one, ConfigUpdated)]
         return pb.SetSessionConfigResponse(options=to_options(options[0].options) if options else [])
@@ -255,29 +263,47 @@ class SessionCalls(AgentService):
 
     async def write_todos(self, request: pb.WriteTodosRequest, _: Context, /) -> pb.WriteTodosResponse:
         name = require_session_id(request.session_id)
-        await self.dispatcher.open(name)
-        written = todos(request.todos)
-        await self._service.write_todos(name, written)
+        session = await self.turn_queue.open(name)
+        written = read_todos(request.todos)
+        await session.write_todos(written)
         return pb.WriteTodosResponse(todos=to_todos(written))
 
     async def _decide(self, name: SessionId, decisions: Sequence[pb.PermissionDecision]) -> None:
         """Pass every answer on, also when another door was faster with one of them; that is told then."""
+        session = self._service.session(name)
         refused: InvalidInput | None = None
         for one in decisions:
             try:
-                self._service.answer(name, one.request_id, read_decision(one))
+                session.decide(one.request_id, read_decision(one))
             except InvalidInput as error:
                 refused = refused or error
-        await self._service.save_answers(name)
+        await session.save_answers()
         if refused is not None:
             raise refused
 
     async def _detail(self, name: SessionId) -> pb.SessionDetail:
-        detail = to_detail(await self._service.view(name), await self.desks.get(name))
+        detail = to_detail(await self._service.view(name), await self.drafts.get(name))
         detail.proposals = [to_proposal(one) for one in await self._reviews.proposals(name)]
         return detail
 
-    async def _prompt(self, name: SessionId, request: pb.InvokeRequest) -> TurnPrompt:
+    async def _send(
+        self, request: pb.InvokeRequest | pb.SubmitPromptRequest
+    ) -> AsyncGenerator[Event | QueuedPrompt]:
+        """Send a prompt and yield its events, first the queued prompt if it has to wait. Ends with the server."""
+        name = require_session_id(request.session_id)
+        if request.queued_prompt_id:
+            updates = self.turn_queue.send_queued(name, request.queued_prompt_id)
+        else:
+            queue = request.when_busy is pb.WhenBusy.QUEUE
+            updates = self.turn_queue.send(name, await self._prompt(name, request), queue=queue)
+        async with aclosing(merge_streams(updates, closing=self._closing)) as stream:
+            async for update in stream:
+                if update is not None:
+                    yield update
+
+    async def _prompt(
+        self, name: SessionId, request: pb.InvokeRequest | pb.SubmitPromptRequest
+    ) -> TurnPrompt:
         workspace = Path((await self._service.show(name)).workspace)
         blocks = await read_attachments([read_attachment(one, workspace) for one in request.attachments])
         links = await asyncio.to_thread(links_in, request.text, workspace)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
+from portico.api.fields import read_enum, to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
 from portico.domain import codecs, events, values
@@ -20,11 +20,10 @@ from portico.doors.api.event_messages import (
     to_question,
     to_sandbox,
     to_state,
-    to_time,
     to_todos,
     to_usage,
 )
-from portico.doors.api.proposal_messages import to_review_mode
+from portico.doors.api.review_messages import to_review_mode
 from portico.sessions.content.attachments import AttachedBytes, AttachedFile, AttachmentSource
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import QuestionAnswer
@@ -32,19 +31,6 @@ from portico.sessions.session_list import SessionListEntry
 from portico.sessions.session_view import SessionView
 
 MAX_PAGE = 1_000
-
-_SCOPES: dict[events_pb.PermissionScope, values.PermissionScope] = {
-    events_pb.PermissionScope.SESSION: "session",
-    events_pb.PermissionScope.ALWAYS: "always",
-}
-_PROGRESS: dict[events_pb.Progress, Literal["pending", "in_progress", "completed"]] = {
-    events_pb.Progress.IN_PROGRESS: "in_progress",
-    events_pb.Progress.COMPLETED: "completed",
-}
-_PRIORITIES: dict[events_pb.Priority, Literal["high", "medium", "low"]] = {
-    events_pb.Priority.HIGH: "high",
-    events_pb.Priority.LOW: "low",
-}
 
 
 def to_summary(listed: SessionListEntry) -> pb.SessionSummary:
@@ -101,7 +87,7 @@ def to_detail(view: SessionView, desk: SessionDraft) -> pb.SessionDetail:
             case events.TodosUpdated(todos=todos):
                 detail.todos = to_todos(todos)
             case _:
-                raise TypeError(f"{payload.kind} does not say how things stand")
+                raise TypeError(f"{payload.kind} is not a state of the session")
     return detail
 
 
@@ -120,7 +106,7 @@ def to_queued(prompt: QueuedPrompt) -> pb.QueuedPrompt:
 
 def require_session_id(text: str) -> SessionId:
     if not text:
-        raise InvalidInput("The call names no session.", suggestion="Give session_id.")
+        raise InvalidInput("session_id is required.")
     return SessionId(text)
 
 
@@ -129,7 +115,7 @@ def page_size(asked: int, usual: int) -> int:
 
 
 def read_attachment(attachment: pb.Attachment, workspace: Path) -> AttachmentSource:
-    """What a caller attached. A path is one of the session's folder; its bytes are read by whoever sends it."""
+    """The attachment of a request. A path must be in the session's workspace; the file is read later."""
     source = attachment.source
     if source is None:
         raise InvalidInput(f"The attachment {attachment.name!r} has neither a path nor data.")
@@ -141,39 +127,40 @@ def read_attachment(attachment: pb.Attachment, workspace: Path) -> AttachmentSou
             OSError,
             ValueError,
             RuntimeError,
-        ) as error:  # the last is a loop of links, before Python 3.13
+        ) as error:  # RuntimeError: a symlink loop, before Python 3.13
             raise InvalidInput(f"{source.value!r} cannot be attached: {error}.") from error
         if not inside:
             raise InvalidInput(
-                f"{source.value} is not in the folder of the session.", suggestion="Send its bytes instead."
+                f"{source.value} is outside the session's workspace.", suggestion="Send its content as data."
             )
         return AttachedFile(path, workspace)
     return AttachedBytes(name=attachment.name, data=source.value, mime_type=attachment.mime_type)
 
 
 def read_decision(said: pb.PermissionDecision) -> PermissionReply:
-    """An answer. Without an option it denies; without a scope it holds once."""
-    scope = _SCOPES.get(said.scope, "once")
+    """A permission decision. Without an option it denies; without a scope it applies once."""
+    scope: values.PermissionScope = read_enum(said.scope) or "once"
     return PermissionReply(option_id=said.option_id or None, by="person", scope=scope)
 
 
-def read_reply(said: pb.QuestionReply) -> QuestionAnswer:
-    if said.action is events_pb.QuestionAction.UNSPECIFIED:
-        raise InvalidInput("The reply has no action.", suggestion="Accept, decline or cancel.")
+def read_reply(reply: pb.QuestionReply) -> QuestionAnswer:
+    action = read_enum(reply.action)
+    if action is None:
+        raise InvalidInput("action is required.", suggestion="Set it to accept, decline or cancel.")
     try:
-        content = codecs.decode_json(said.content_json or "{}")
-        return codecs.convert({"action": said.action.name.lower(), "content": content}, QuestionAnswer)
+        content = codecs.decode_json(reply.content_json or "{}")
+        return codecs.convert({"action": action, "content": content}, QuestionAnswer)
     except msgspec.MsgspecError as error:
-        raise InvalidInput(f"The values of the reply are not right: {error}") from error
+        raise InvalidInput(f"content_json is not valid: {error}") from error
 
 
-def todos(said: Iterable[events_pb.Todo]) -> list[values.TodoItem]:
+def read_todos(said: Iterable[events_pb.Todo]) -> list[values.TodoItem]:
     return [
         values.TodoItem(
             todo_id=one.todo_id or f"todo-{place}",
             content=one.content,
-            status=_PROGRESS.get(one.status, "pending"),
-            priority=_PRIORITIES.get(one.priority, "medium"),
+            status=read_enum(one.status) or "pending",
+            priority=read_enum(one.priority) or "medium",
         )
         for place, one in enumerate(said, start=1)
     ]

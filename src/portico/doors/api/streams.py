@@ -1,14 +1,14 @@
 """Merge of several async streams into one, with heartbeats while all are quiet.
 
-A stream pulls: the next thing is taken only when the caller has room for it, so a caller that
-reads slowly or not at all costs nothing but its connection.
+The next item is taken only when the client has read the one before, so a slow client costs nothing
+but its connection.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TypeVar
 
-from portico.sessions.tasks import cancel_and_wait
+from portico.processes.tasks import cancel_and_wait
 
 HEARTBEAT_SECONDS = 15.0
 
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 async def merge_streams(
     *sources: AsyncIterator[Item], closing: asyncio.Event, quiet: float = HEARTBEAT_SECONDS
 ) -> AsyncGenerator[Item | None]:
-    """Each source's items in its own order; None after each quiet while. Ends with the first that ends."""
+    """The items of all sources, in order per source; None after each quiet period. Ends with the first source."""
     upcoming = {_next(source): source for source in sources}
     closed = asyncio.create_task(closing.wait(), name="waiting for the server to close")
     try:
@@ -49,4 +49,4 @@ def _next(source: AsyncIterator[Item]) -> "asyncio.Task[Item]":
     async def take() -> Item:
         return await anext(source)
 
-    return asyncio.create_task(take(), name="the next of a stream")
+    return asyncio.create_task(take(), name="next item of a stream")

@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, assert_never
 
-from protobuf import Oneof
-
-from portico.api.fields import json_text, raw_json, to_enum, to_int32
+from portico.api.fields import json_text, one_of, raw_json, to_enum, to_int32
 from portico.api.v1 import events_pb as pb
 from portico.domain import events, values
 
@@ -31,8 +29,8 @@ def to_tool_updated(payload: events.ToolUpdated) -> pb.ToolUpdated:
         title=payload.title,
         tool_kind=to_enum(pb.ToolKind, payload.tool_kind),
         status=to_enum(pb.ToolStatus, payload.status),
-        content=_content(payload.content),
-        locations=_places(payload.locations),
+        content=_tool_content(payload.content),
+        locations=_tool_locations(payload.locations),
         input_json=raw_json(payload.input),
         output_json=raw_json(payload.output),
         grown=None if grown is None else pb.TextGrowth(dropped=grown.dropped, text=grown.text),
@@ -56,14 +54,14 @@ def to_tool_completed(payload: events.ToolCompleted) -> pb.ToolCompleted:
         duration_ms=payload.duration_ms,
         title=payload.title,
         tool_kind=to_enum(pb.ToolKind, payload.tool_kind),
-        content=_content(payload.content),
-        locations=_places(payload.locations),
+        content=_tool_content(payload.content),
+        locations=_tool_locations(payload.locations),
         input_json=raw_json(payload.input),
         output_json=raw_json(payload.output),
     )
 
 
-def _content(parts: tuple[values.ToolPart, ...] | None) -> pb.ToolContent | None:
+def _tool_content(parts: tuple[values.ToolPart, ...] | None) -> pb.ToolContent | None:
     return None if parts is None else pb.ToolContent(parts=to_parts(parts))
 
 
@@ -75,19 +73,19 @@ def _part(part: values.ToolPart) -> pb.ToolPart:
     shown: Any
     match part:
         case values.TextPart(text=text):
-            shown = Oneof("text", pb.TextPart(text=text))
+            shown = one_of("text", pb.TextPart(text=text))
         case values.DiffPart(path=path, new_text=new_text, old_text=old_text):
-            shown = Oneof("diff", pb.DiffPart(path=path, new_text=new_text, old_text=old_text))
+            shown = one_of("diff", pb.DiffPart(path=path, new_text=new_text, old_text=old_text))
         case values.TerminalPart(terminal_id=terminal_id):
-            shown = Oneof("terminal", pb.TerminalPart(terminal_id=terminal_id))
+            shown = one_of("terminal", pb.TerminalPart(terminal_id=terminal_id))
         case values.BlockPart(block=block):
-            shown = Oneof("block", pb.BlockPart(block_json=json_text(block)))
+            shown = one_of("block", pb.BlockPart(block_json=json_text(block)))
         case _:
             assert_never(part)
     return pb.ToolPart(part=shown)
 
 
-def _places(locations: tuple[values.Location, ...] | None) -> pb.ToolLocations | None:
+def _tool_locations(locations: tuple[values.Location, ...] | None) -> pb.ToolLocations | None:
     return None if locations is None else pb.ToolLocations(locations=to_locations(locations))
 
 

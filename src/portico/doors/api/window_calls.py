@@ -5,50 +5,43 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, assert_never
 
-from portico.api.fields import to_enum
+from portico.api.fields import one_of, read_enum, to_enum
 from portico.api.v1 import agent_pb as pb
 from portico.domain import windows
 from portico.domain.errors import InvalidInput
-from portico.doors.api.event_messages import one_of
 from portico.doors.api.streams import merge_streams
 from portico.sessions.windows import WindowRegistry
 
-_SEVERITIES: dict[pb.ProblemSeverity, windows.Severity] = {
-    pb.ProblemSeverity.ERROR: "error",
-    pb.ProblemSeverity.WARNING: "warning",
-    pb.ProblemSeverity.HINT: "hint",
-}
-
 
 class WindowCalls:
-    """The calls of windows, as far as there is somebody to lend one to."""
+    """Calls of attached editor windows."""
 
-    def __init__(self, desk: WindowRegistry | None, closing: asyncio.Event) -> None:
-        self._desk = desk
+    def __init__(self, registry: WindowRegistry | None, closing: asyncio.Event) -> None:
+        self._registry = registry
         self._closing = closing
 
     async def attach(self, request: pb.AttachEditorRequest) -> AsyncGenerator[pb.AttachEditorResponse]:
-        updates = self._need_desk().attach(_introduction(request))
+        updates = self._require_registry().attach(_introduction(request))
         async with aclosing(merge_streams(updates, closing=self._closing)) as stream:
             async for update in stream:
                 yield to_window_update(update)
 
     def take(self, said: pb.EditorReply | pb.EditorState) -> None:
-        """What a window says besides its stream."""
-        desk = self._need_desk()
+        """Handle a reply or a state change of a window."""
+        registry = self._require_registry()
         if isinstance(said, pb.EditorReply):
-            desk.reply(said.request_id, read_window_answer(said))
+            registry.reply(said.request_id, read_window_answer(said))
         else:
-            desk.update_status(said.editor_id, said.unsaved, focused=said.focused)
+            registry.update_status(said.editor_id, said.unsaved, focused=said.focused)
 
-    def _need_desk(self) -> WindowRegistry:
-        if self._desk is None:
-            raise InvalidInput("No editor can be attached here.")
-        return self._desk
+    def _require_registry(self) -> WindowRegistry:
+        if self._registry is None:
+            raise InvalidInput("This server does not support attached editors.")
+        return self._registry
 
 
 def to_window_update(update: windows.WindowUpdate | None) -> pb.AttachEditorResponse:
-    """What a window is told; None is a sign of life."""
+    """An update for a window; None is a heartbeat."""
     match update:
         case None:
             told = one_of("heartbeat", pb.Heartbeat())
@@ -68,7 +61,7 @@ def read_window_answer(said: pb.EditorReply) -> windows.WindowResult:
     match result and result.field:
         case "buffer":
             buffer: pb.BufferText = result.value
-            # An absent text reads as an empty one.
+            # A missing text would read as an empty one.
             return windows.BufferText(text=buffer.text if buffer.has_field("text") else None)
         case "edits":
             edits: pb.EditsApplied = result.value
@@ -85,7 +78,7 @@ def read_window_answer(said: pb.EditorReply) -> windows.WindowResult:
         case "failure":
             return windows.WindowFailure(message=result.value)
         case _:
-            raise InvalidInput("The reply of the editor has no result.", suggestion="Set one, or failure.")
+            raise InvalidInput("result is required.", suggestion="Set one of the results, or failure.")
 
 
 def _introduction(request: pb.AttachEditorRequest) -> windows.WindowIntroduction:
@@ -143,7 +136,7 @@ def _found(findings: pb.EditorFindings) -> windows.CodeLookupResult:
             path=one.path,
             line=one.line,
             column=one.column,
-            severity=_SEVERITIES.get(one.severity, "information"),
+            severity=read_enum(one.severity) or "information",
             message=one.message,
             source=one.source,
         )

@@ -2,7 +2,7 @@
 
 | who                                     | at most                | when there are more                     |
 |-----------------------------------------|------------------------|-----------------------------------------|
-| connections without a recognised call   | `Room.most_strangers`  | the oldest idle one is dropped          |
+| connections without a recognised call   | `most_strangers`        | the oldest idle one is dropped          |
 | the calls of all of these               | `Room.most_calls`      | the oldest connection is dropped        |
 | connections that are recognised         | `Room.most_known`      | the oldest idle one is dropped          |
 | the calls of all of these               | `Room.most_calls`      | a call is refused                       |
@@ -25,15 +25,15 @@ _RECOGNISE = "portico.recognise"
 
 
 class AdmissionPeer(Protocol):
-    """One connection."""
+    """A connection, as admission control sees it."""
 
     @property
     def calls(self) -> int:
-        """How many calls it has under way."""
+        """Number of calls in progress."""
         ...
 
     def drop(self) -> None:
-        """End it at once."""
+        """Abort the connection."""
         ...
 
 
@@ -42,25 +42,25 @@ class AdmissionControl:
         self.most_strangers = most_strangers
         self.most_known = most_known
         self.most_calls = most_calls
-        # In the order in which they came, or were last used.
+        # In the order of arrival, or of last use.
         self._strangers: dict[AdmissionPeer, None] = {}
         self._known: dict[AdmissionPeer, None] = {}
 
     def enter(self, peer: AdmissionPeer) -> None:
-        """Take a connection in, as a stranger."""
+        """Admit a new connection as a stranger."""
         if len(self._strangers) >= self.most_strangers:
             self._drop(_oldest_idle(self._strangers) or next(iter(self._strangers)))
         self._strangers[peer] = None
 
     def succeed(self, former: AdmissionPeer, peer: AdmissionPeer) -> None:
-        """Let one connection stand for another, which it has taken over."""
+        """Replace a connection by the one that has taken it over."""
         for peers in (self._strangers, self._known):
             if former in peers:
                 del peers[former]
                 peers[peer] = None
 
     def recognise(self, peer: AdmissionPeer) -> None:
-        """A call of this connection may be made. Refused if all places are taken by others that are busy."""
+        """Mark a connection as authenticated. Raises RequestRefused if all places are taken by busy ones."""
         if peer not in self._known and len(self._known) >= self.most_known:
             if (idle := _oldest_idle(self._known)) is None:
                 raise RequestRefused(
@@ -75,7 +75,7 @@ class AdmissionControl:
         return peer in self._known
 
     def has_room_for_call(self, peer: AdmissionPeer) -> bool:
-        """Whether a connection may begin one more call. Among strangers, older ones make room for it."""
+        """Whether a connection may start one more call. Older strangers are dropped to make room."""
         if peer in self._known:
             return _calls(self._known) < self.most_calls
         while _calls(self._strangers) >= self.most_calls:
@@ -95,7 +95,7 @@ class AdmissionControl:
 
 
 class StreamLimit:
-    """The calls whose answers go on and on: they leave room for those that are answered at once."""
+    """Limit on open streams, so that unary calls always find room."""
 
     def __init__(self, paths: Collection[str], most: int = MOST_STREAMS) -> None:
         self._paths = frozenset(paths)
@@ -104,13 +104,13 @@ class StreamLimit:
 
     @contextmanager
     def counted(self, path: str) -> Iterator[None]:
-        """Around a call: Refused for a stream beyond the most."""
+        """Count a call if it is a stream. Raises RequestRefused when the limit is reached."""
         if path not in self._paths:
             yield
             return
         if self._open >= self._most:
             raise RequestRefused(
-                429, "resource_exhausted", f"{self._most} streams are open, and no more are. Close one first."
+                429, "resource_exhausted", f"{self._most} streams are open already. Close one and try again."
             )
         self._open += 1
         try:
@@ -120,12 +120,12 @@ class StreamLimit:
 
 
 def offer_recognition(scope: Scope, recognise: Callable[[], None]) -> None:
-    """Have the app say when the caller turns out to be somebody it knows."""
+    """Let the app report that the client has authenticated."""
     scope[_RECOGNISE] = recognise
 
 
 def recognise_caller(scope: Scope) -> None:
-    """The caller has shown the token or the cookie. Refused if there is no room for it."""
+    """Report that the client has authenticated. Raises RequestRefused if there is no room for it."""
     if (recognise := scope.get(_RECOGNISE)) is not None:
         recognise()
 

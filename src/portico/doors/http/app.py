@@ -2,11 +2,11 @@
 
 | path                          | who                             | what                                   |
 |-------------------------------|---------------------------------|----------------------------------------|
-| `GET /healthz`                | anybody; more with the token    | alive, which version; how it does      |
+| `GET /healthz`                | everyone; more with the token   | status and version; health details     |
 | `POST /auth`                  | the token or a pass             | the page's cookie                      |
-| `POST /stop`                  | the token                       | ends the server gracefully             |
+| `POST /stop`                  | the token                       | stops the server gracefully            |
 | `/portico.v1.AgentService/…`  | the token, or the page's cookie | the service                            |
-| `GET` of anything else        | anybody                         | the page's files                       |
+| `GET` of anything else        | everyone                        | the page's files                       |
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from typing import Protocol
 
 import msgspec
 
+from portico.api.health import CHALLENGE_HEADER, HealthReport, ServerHealth
 from portico.doors.http.admission import StreamLimit, recognise_caller
 from portico.doors.http.asgi import ASGIApp, HttpRequest, HttpResponse, Receive, Scope, Send
 from portico.doors.http.credentials import Credentials
@@ -26,46 +27,17 @@ from portico.doors.http.refusals import RequestRefused, is_plain_grpc, wrong_met
 
 log = logging.getLogger("portico.web")
 
-CHALLENGE_HEADER = "portico-challenge"
 _LONGEST_CHALLENGE = 200
 _LONGEST_LOGGED_PATH = 200
 
 
-class HealthIssue(msgspec.Struct, frozen=True):
-    """What keeps a server that answers from its work, and what to do about it."""
-
-    message: str
-    suggestion: str | None
-
-
-class ServerHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """How a server does, for those who know its token. One whose log fails cannot count its sessions."""
-
-    pid: int
-    workspace: str
-    uptime_seconds: float
-    sessions: int | None
-    active_sessions: int | None
-    memory_bytes: int | None
-    trouble: HealthIssue | None = None
-
-
-class HealthReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What `/healthz` says: the first two to anybody, the proof to a challenge, the rest for the token."""
-
-    status: str
-    version: str
-    proof: str | None = None
-    health: ServerHealth | None = None
-
-
 class ServerControl(Protocol):
-    """What the door knows of the process it stands in."""
+    """Control over the server process."""
 
     async def health(self) -> ServerHealth: ...
 
     def stop(self) -> None:
-        """Begin to stop. Calls that are under way are ended first."""
+        """Start a graceful stop: calls in progress end first."""
         ...
 
 
@@ -80,7 +52,7 @@ def build_app(
     streams: StreamLimit | None = None,
     max_body: int = MAX_BODY_BYTES,
 ) -> ASGIApp:
-    """The whole door. `service` is asked only what an admitted caller asks; `closing` refuses new calls."""
+    """The application. `service` gets only admitted requests; once `closing` is set, new calls are refused."""
     credentials = Credentials(token)
     guard = RequestGuard(credentials, closing, max_body)
     pulse = HealthReport(status="ok", version=version)
@@ -98,14 +70,16 @@ def build_app(
         except Exception:
             log.exception("failed method=%s path=%r", request.method, _short(request.path))
             if not answer.started:
-                failed = RequestRefused(500, "internal", "The server failed; its log says how.")
+                failed = RequestRefused(
+                    500, "internal", "Internal server error. The server's log has the details."
+                )
                 await failed.tell(answer, in_grpc=in_grpc)
 
     return app
 
 
 class _Router:
-    """Sends each admitted request where it wants to go."""
+    """Routes admitted requests by path."""
 
     def __init__(
         self,
@@ -169,7 +143,7 @@ class _Router:
         _only(request, "GET", "HEAD")
         file = await asyncio.to_thread(self._page.load, request.path)
         if file is None:
-            raise RequestRefused(404, "not_found", "There is nothing here.")
+            raise RequestRefused(404, "not_found", "Not found.")
         await answer.whole(file.status, file.body, content_type=file.content_type, headers=file.headers)
 
 
@@ -179,9 +153,9 @@ def _only(request: HttpRequest, *methods: str) -> None:
 
 
 def _refuse_plain_grpc(request: HttpRequest, scope: Scope) -> None:
-    """gRPC ends its answers with trailers, which only HTTP/2 carries here."""
+    """Refuse gRPC over HTTP/1.1, which has no trailers here."""
     if is_plain_grpc(request) and not _has_trailers(scope):
-        raise RequestRefused(415, "unimplemented", "gRPC needs HTTP/2. Use that, or Connect or gRPC-Web.")
+        raise RequestRefused(415, "unimplemented", "gRPC requires HTTP/2. Use HTTP/2, Connect or gRPC-Web.")
 
 
 def _has_trailers(scope: Scope) -> bool:

@@ -1,10 +1,11 @@
 """Request and response of one HTTP call, as thin wrappers over ASGI.
 
-The server's own types stay outside: these are the few shapes of ASGI that are used here.
+Only the parts of ASGI that are used here.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -19,8 +20,26 @@ ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 _json = msgspec.json.Encoder()
 
 
+def make_scope(version: str, method: bytes, target: bytes, headers: list[Header]) -> Scope:
+    """The scope of a call; the caller adds the addresses. Method and target are ASCII."""
+    raw_path, _, query = target.partition(b"?")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": version,
+        "scheme": "http",
+        "method": method.decode("ascii"),
+        "root_path": "",
+        "path": unquote(raw_path.decode("ascii")),
+        "raw_path": raw_path,
+        "query_string": query,
+        "headers": headers,
+        "state": {},
+    }
+
+
 class HttpRequest:
-    """What can be known of a call before its body is read."""
+    """A request, without its body."""
 
     def __init__(self, scope: Scope) -> None:
         self.method: str = scope["method"]
@@ -29,13 +48,13 @@ class HttpRequest:
         self._headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
 
     def headers(self, name: str) -> list[str]:
-        """Every value of a header, as often as it was sent."""
+        """All values of a header."""
         wanted = name.encode()
         return [value.decode("latin-1") for key, value in self._headers if key == wanted]
 
     @property
     def is_text(self) -> bool:
-        """Whether every header can be read as UTF-8."""
+        """Whether every header is valid UTF-8."""
         try:
             for name, value in self._headers:
                 name.decode()
@@ -51,7 +70,7 @@ class HttpRequest:
 
 
 class HttpResponse:
-    """The way back to the caller. Whatever is sent, the headers that keep a browser safe are on it."""
+    """A response. Security headers are added to whatever is sent."""
 
     def __init__(self, send: Send) -> None:
         self.started = False
@@ -66,7 +85,7 @@ class HttpResponse:
     async def whole(
         self, status: int, body: bytes = b"", *, content_type: str = "", headers: Iterable[Header] = ()
     ) -> None:
-        """Answer in one go."""
+        """Send a complete response."""
         described = [(b"content-type", content_type.encode())] if content_type else []
         if status != 204:
             described.append((b"content-length", str(len(body)).encode()))

@@ -5,44 +5,35 @@
 | token   | programs of this user         | every call                                            |
 | cookie  | the page, in the browser      | calls from the page's own origin                      |
 | pass    | the command line of a browser | one exchange for the cookie, within two minutes       |
-| proof   | whoever looks for the server  | nothing: it shows that the other side knows the token |
+| proof   | clients that look for a server| nothing: it shows that the server knows the token     |
 
 Each is a keyed hash under a label of its own, so none can stand in for another.
 """
 
-import hashlib
 import hmac
 import secrets
 import time
 from collections.abc import Callable
 
+from portico.api.health import keyed_hash, make_proof
+
 PASS_SECONDS = 120
 
 
-def make_token() -> str:
-    """256 random bits, as text that is safe in a header and in an address."""
-    return secrets.token_urlsafe(32)
-
-
 def make_pass(token: str, *, now: float) -> str:
-    """What a browser is started with: other users of this machine can read its command line."""
+    """A pass for the browser's command line, which other users of this machine can read."""
     text = f"{int(now) + PASS_SECONDS}.{secrets.token_urlsafe(16)}"
-    return f"{text}.{_keyed(token, 'pass', text)}"
-
-
-def make_proof(token: str, challenge: str, pid: int) -> str:
-    """The answer to a challenge, by the process with this id and by no other."""
-    return _keyed(token, "proof", f"{pid} {challenge}")
+    return f"{text}.{keyed_hash(token, 'pass', text)}"
 
 
 class Credentials:
-    """Tells who knows the token. Passes that were used are remembered until they expire."""
+    """Checks tokens, cookies and passes. Used passes are remembered until they expire."""
 
     def __init__(self, token: str, now: Callable[[], float] = time.time) -> None:
         self._token = token
         self._now = now
         self._used: dict[str, float] = {}
-        self.cookie = _keyed(token, "cookie", "page")
+        self.cookie = keyed_hash(token, "cookie", "page")
 
     def is_token(self, text: str) -> bool:
         return _equal(text, self._token)
@@ -54,9 +45,9 @@ class Credentials:
         return make_proof(self._token, challenge, pid)
 
     def use_pass(self, text: str) -> bool:
-        """Whether this is a pass that is good now; it is not any more afterwards."""
+        """Whether this is a valid pass. It can be used once."""
         content, _, mark = text.rpartition(".")
-        if not _equal(mark, _keyed(self._token, "pass", content)):
+        if not _equal(mark, keyed_hash(self._token, "pass", content)):
             return False
         now, expires = self._now(), float(content.partition(".")[0])
         self._used = {used: until for used, until in self._used.items() if until > now}
@@ -66,11 +57,6 @@ class Credentials:
         return True
 
 
-def _keyed(token: str, label: str, text: str) -> str:
-    message = f"portico {label}\n{text}".encode(errors="surrogatepass")
-    return hmac.new(token.encode(), message, hashlib.sha256).hexdigest()
-
-
 def _equal(given: str, right: str) -> bool:
-    """Compared in a time that does not tell how much of it was right."""
+    """Compare in constant time."""
     return hmac.compare_digest(given.encode(errors="surrogatepass"), right.encode())

@@ -1,7 +1,7 @@
 """Adapter for gRPC-Web in Base64 (`application/grpc-web-text`), which Google's browser client uses.
 
-It stands between the door and a service that speaks gRPC-Web in bytes. Each piece of an answer is encoded on its own
-and goes out at once, so a piece may end with padding; a request may be put together from such pieces as well.
+Wraps a service that speaks binary gRPC-Web. Each part of a response is encoded and sent on its own, so a
+part may end with padding; requests may consist of such parts too.
 """
 
 import binascii
@@ -18,7 +18,7 @@ def is_grpc_web_text(request: HttpRequest) -> bool:
 
 
 class GrpcWebTextCall:
-    """One call: `scope`, `receive` and `send` are what the service sees of it."""
+    """One call. The service gets its `scope`, `receive` and `send`."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.scope = {
@@ -49,7 +49,7 @@ class GrpcWebTextCall:
 
 
 def _decoded(text: bytes) -> bytes:
-    """The bytes of one or more padded pieces. What is not Base64 stays as it is, and makes no sense to the service."""
+    """Decode one or more padded parts. Invalid Base64 is passed on, and the service rejects it."""
     try:
         if b"=" not in text[: -_GROUP + 2]:
             return binascii.a2b_base64(text, strict_mode=bool(text))

@@ -1,10 +1,9 @@
 """Access control for every HTTP request: host, origin, token or cookie, and body size.
 
-A page of another site can make a browser send requests here, and a name of another site can be made
-to mean this machine. So the Host must be ours, an Origin must be the very origin that was called,
-and a browser's cookie counts only for calls that the page itself makes. Cookies do not know ports:
-the one of another server on this machine comes along, and ours goes to it, which is why it is not
-the token.
+Other sites can make a browser send requests here, and can point their name at this machine (DNS
+rebinding). So the Host must be ours, an Origin must be the origin that was called, and the cookie
+counts only for calls of the page itself. Cookies ignore ports: a browser sends ours to every server
+on this machine, so the cookie is not the token.
 """
 
 import asyncio
@@ -16,7 +15,7 @@ from portico.doors.http.refusals import RequestRefused
 
 
 class BoundedBody:
-    """Stands between a server and an app. Beyond the limit the app is told that its caller has left."""
+    """Limits the size of a request body. Beyond the limit the app gets a disconnect."""
 
     def __init__(self, receive: Receive, answer: HttpResponse, limit: int, *, in_grpc: bool) -> None:
         self._receive = receive
@@ -57,69 +56,71 @@ class RequestGuard:
         self._closing = closing
 
     def admit(self, request: HttpRequest) -> None:
-        """What holds for every request, whatever it asks for. Refused for one that must not be heard."""
+        """Checks for every request. Raises RequestRefused."""
         if len(request.path) > _LONGEST_PATH:
             raise RequestRefused(
-                400, "invalid_argument", f"A path may have {_LONGEST_PATH} characters at most."
+                400, "invalid_argument", f"The path is longer than {_LONGEST_PATH} characters."
             )
         if request.headers("content-length") and request.headers("transfer-encoding"):
-            # Whoever stands between may take the one for the end of the request, and the server the other.
-            told = "A request has a Content-Length or a Transfer-Encoding, not both."
+            # A proxy may use one and the server the other (request smuggling).
+            told = "A request must not have both Content-Length and Transfer-Encoding."
             raise RequestRefused(400, "invalid_argument", told, [(b"connection", b"close")])
         host = request.header("host")
         if host is None or host.lower() not in _own_hosts(request.port):
-            raise RequestRefused(403, "permission_denied", "The Host of this request is not this server.")
+            raise RequestRefused(403, "permission_denied", "The Host header does not match this server.")
         origins = request.headers("origin")
         if origins and origins != [f"http://{host.lower()}"]:
-            raise RequestRefused(403, "permission_denied", "Pages of other origins may not call this server.")
+            raise RequestRefused(403, "permission_denied", "Requests from other origins are not allowed.")
         length = request.header("content-length") or "0"
         if not length.isdecimal() or int(length) > self.max_body:
             raise too_large(self.max_body)
 
     def require_program_or_page(self, request: HttpRequest) -> None:
-        """The token, or the page's cookie on a call that the page itself makes."""
+        """Require the token, or the cookie on a call of the page itself."""
         if request.headers("authorization"):
             self.require_token(request)
         elif not any(self._credentials.is_cookie(value) for value in _cookies(request)):
-            raise unauthenticated("This call needs the server's token.")
+            raise unauthenticated("Authentication required: send the server's token as a bearer token.")
         elif not _from_own_page(request):
-            raise RequestRefused(403, "permission_denied", "The page's cookie counts for its own calls only.")
+            raise RequestRefused(
+                403, "permission_denied", "The cookie is only valid for calls of the page itself."
+            )
         if self._closing.is_set():
             raise RequestRefused(503, "unavailable", "The server is stopping.")
 
     def require_text(self, request: HttpRequest) -> None:
-        """The service reads headers as UTF-8."""
+        """Require headers in UTF-8, as the service reads them."""
         if not request.is_text:
-            raise RequestRefused(400, "invalid_argument", "A header of this request is not UTF-8.")
+            raise RequestRefused(400, "invalid_argument", "Headers must be valid UTF-8.")
 
     def require_token(self, request: HttpRequest) -> None:
         token = bearer_token(request)
         if token is None or not self._credentials.is_token(token):
-            raise unauthenticated("This is not the server's token.")
+            raise unauthenticated("Invalid token.")
 
     def issue_page_cookie(self, request: HttpRequest) -> Header:
-        """Take the token, or a pass, for the page's cookie: the header that sets it."""
+        """Exchange the token or a pass for the page's cookie: the Set-Cookie header."""
         key = bearer_token(request)
         if key is None or not (self._credentials.is_token(key) or self._credentials.use_pass(key)):
-            raise unauthenticated("This is not the server's token, or it has been used before.")
+            raise unauthenticated("Invalid token, or a pass that has expired or was used before.")
         name = cookie_name(request.port)
         settings = f"Path={SERVICE_PATH}; HttpOnly; SameSite=Strict"
         return b"set-cookie", f"{name}={self._credentials.cookie}; {settings}".encode()
 
 
 def cookie_name(port: int) -> str:
-    """Each server of this machine has its own: a browser keeps cookies by host, whatever the port."""
+    """The cookie's name contains the port, because browsers keep cookies by host only."""
     return f"portico_{port}"
 
 
 def bearer_token(request: HttpRequest) -> str | None:
-    """What stands in the one Authorization header, if it is a bearer's."""
+    """The bearer token, if there is exactly one Authorization header and it has one."""
     scheme, _, value = (request.header("authorization") or "").partition(" ")
     return value.strip() if scheme.lower() == "bearer" else None
 
 
 def too_large(limit: int) -> RequestRefused:
-    return RequestRefused(413, "resource_exhausted", f"A request may have {limit // (1 << 20)} MB at most.")
+    return RequestRefused(413, "resource_exhausted", f"The request is larger than {limit // (1 << 20)} MB.")
 
 
 def unauthenticated(message: str) -> RequestRefused:
@@ -127,14 +128,14 @@ def unauthenticated(message: str) -> RequestRefused:
 
 
 def _own_hosts(port: int) -> set[str]:
-    """What a client calls this server. The port that HTTP has anyway is left out, and may be said."""
+    """Valid Host values. Port 80 is optional."""
     names = {"127.0.0.1", "localhost", "[::1]"}
     said = {f"{name}:{port}" for name in names}
     return said | names if port == _HTTP_PORT else said
 
 
 def _from_own_page(request: HttpRequest) -> bool:
-    """Browsers say where a call comes from; old ones say so by the Origin alone, which `admit` has checked."""
+    """Whether the browser says so by Sec-Fetch-Site, or, if it is old, by an Origin, which `admit` has checked."""
     site = request.headers("sec-fetch-site")
     return site == ["same-origin"] if site else bool(request.headers("origin"))
 

@@ -15,14 +15,14 @@ _SAFE: tuple[Header, ...] = (
 
 
 def with_safe_headers(headers: Iterable[Header]) -> list[Header]:
-    """These headers, and the safe value of each one that is not among them."""
+    """The headers, with the default of each security header that is missing."""
     given = list(headers)
     names = {name.lower() for name, _ in given}
     return [*given, *((name, value) for name, value in _SAFE if name not in names)]
 
 
 def page_policy(nonce: str) -> Header:
-    """What the page may load: its own files, and nothing of anybody else's."""
+    """Content security policy of the page: it loads its own files only."""
     rules = (
         "default-src 'none'",
         f"script-src 'nonce-{nonce}' 'self'",

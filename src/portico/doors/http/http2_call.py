@@ -1,83 +1,47 @@
 """One HTTP/2 call as an ASGI application sees it: its scope, request body and response.
 
-Nothing is kept for a peer that does not read: the app waits until the peer has opened its window. Of a
-body no more is taken than the app has asked for and one window.
+Nothing is buffered for a peer that does not read: the app waits until the peer's window is open. Of a
+request body at most one window is read ahead.
 """
 
 import asyncio
-from typing import Protocol
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
 
-from portico.doors.http.asgi import Message, Scope
+from portico.doors.http.asgi import Message, Scope, make_scope
 from portico.doors.http.headers import Header
 
-Address = tuple[str, int | None] | None
+if TYPE_CHECKING:
+    from portico.doors.http.http2_connection import Http2Connection
 
 
-def build_scope(headers: list[Header], client: Address, server: Address) -> Scope | None:
-    """The scope of a call; None if its head makes no sense. The library has checked what HTTP/2 demands."""
-    said = {name: value for name, value in headers if name.startswith(b":")}
+def build_scope(headers: list[Header]) -> Scope | None:
+    """The scope of a call; None for a malformed head. The library has checked what HTTP/2 requires."""
+    pseudo = {name: value for name, value in headers if name.startswith(b":")}
     plain = [(name, value) for name, value in headers if not name.startswith(b":")]
-    if b":authority" in said:
+    if b":authority" in pseudo:
         others = (header for header in plain if header[0] != b"host")
-        plain = [(b"host", said[b":authority"]), *others]
-    target, method = said.get(b":path", b""), said.get(b":method", b"")
+        plain = [(b"host", pseudo[b":authority"]), *others]
+    target, method = pseudo.get(b":path", b""), pseudo.get(b":method", b"")
     if not target.isascii() or not target.startswith((b"/", b"*")) or not method.isascii():
         return None
-    raw_path, _, query = target.partition(b"?")
-    return {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "http_version": "2",
-        "server": server,
-        "client": client,
-        "scheme": "http",
-        "method": method.decode("ascii"),
-        "root_path": "",
-        "path": unquote(raw_path.decode("ascii")),
-        "raw_path": raw_path,
-        "query_string": query,
-        "headers": plain,
-        "state": {},
-        "extensions": {"http.response.trailers": {}},
-    }
+    return {**make_scope("2", method, target, plain), "extensions": {"http.response.trailers": {}}}
 
 
 _GONE: Message = {"type": "http.disconnect"}
 _BODILESS = frozenset({204, 304})
 _PAUSE_BYTES = 64 * 1024
-"""How much an app that always has more may send before others get their turn."""
-
-
-class Http2CallPort(Protocol):
-    """What a call needs of its connection."""
-
-    def room(self, stream_id: int) -> int:
-        """How many bytes may be sent right now."""
-        ...
-
-    def send_head(self, stream_id: int, headers: list[Header], *, end: bool) -> None: ...
-
-    def send_data(self, stream_id: int, data: bytes, *, end: bool) -> None: ...
-
-    def sent_message(self) -> None:
-        """A whole message of the app is out."""
-        ...
-
-    def took(self, stream_id: int, size: int) -> None:
-        """The app has taken this much of the body: the peer may send as much again."""
-        ...
+"""How much an app may send before other tasks get to run."""
 
 
 class Http2Call:
-    def __init__(self, line: Http2CallPort, stream_id: int, method: str) -> None:
+    def __init__(self, connection: "Http2Connection", stream_id: int, method: str) -> None:
         self.stream_id = stream_id
         self.is_request_complete = False
-        """Whether the whole request has come in."""
+        """Whether the whole request has arrived."""
         self.is_started = False
         self.is_answered = False
         self.is_gone = False
-        self._line = line
+        self._connection = connection
         self._headless = method == "HEAD"
         self._head: list[Header] | None = None
         self._trailers: list[Header] | None = None
@@ -89,7 +53,7 @@ class Http2Call:
         self._may_send = asyncio.Event()
 
     def feed(self, data: bytes, flow: int) -> None:
-        """A piece of the body has come; `flow` is how much of the window it took."""
+        """Add a part of the body; `flow` is how much of the window it used."""
         self._body += data
         self._flow += flow
         self._arrived.set()
@@ -99,7 +63,7 @@ class Http2Call:
         self._arrived.set()
 
     def leave(self) -> None:
-        """The caller is gone, or has its answer: there is nothing more to hear or to say."""
+        """The client is gone or has its response: nothing more is received or sent."""
         self.is_gone = True
         self._body.clear()
         self._give_back()
@@ -124,7 +88,7 @@ class Http2Call:
 
     async def send(self, message: Message) -> None:
         if self.is_gone:
-            # An app that goes on talking must not keep others from being heard.
+            # An app that keeps sending must not keep other calls from running.
             await asyncio.sleep(0)
             return
         match message["type"]:
@@ -136,13 +100,13 @@ class Http2Call:
                 self._trailers += message.get("headers", ())
                 if not message.get("more_trailers", False):
                     self._begin()
-                    self._line.send_head(self.stream_id, self._trailers, end=True)
+                    self._connection.send_head(self.stream_id, self._trailers, end=True)
                     self._finish()
             case kind:
-                raise RuntimeError(f"{kind!r} is out of turn")
+                raise RuntimeError(f"Unexpected ASGI message {kind!r}.")
 
     def _start(self, message: Message) -> None:
-        """Keep the head until the first of the body: an answer without one ends with its head."""
+        """Keep the head until the first part of the body: a response without a body ends with its head."""
         status: int = message["status"]
         self._headless = self._headless or status in _BODILESS
         self._head = [(b":status", b"%d" % status), *message.get("headers", ())]
@@ -152,7 +116,7 @@ class Http2Call:
     def _begin(self, *, end: bool = False) -> None:
         if not self.is_started and self._head is not None:
             self.is_started = True
-            self._line.send_head(self.stream_id, self._head, end=end)
+            self._connection.send_head(self.stream_id, self._head, end=end)
 
     async def _send_body(self, body: bytes, *, more: bool) -> None:
         end = not more and self._trailers is None
@@ -169,17 +133,17 @@ class Http2Call:
             if self.is_gone:
                 return
             last = start + size == len(body)
-            self._line.send_data(self.stream_id, body[start : start + size], end=end and last)
+            self._connection.send_data(self.stream_id, body[start : start + size], end=end and last)
             start += size
             await self._let_others_run(size)
-        self._line.sent_message()
+        self._connection.sent_message()
         if end:
             if not body:
-                self._line.send_data(self.stream_id, b"", end=True)
+                self._connection.send_data(self.stream_id, b"", end=True)
             self._finish()
 
     async def _room(self) -> int:
-        while (room := self._line.room(self.stream_id)) <= 0 and not self.is_gone:
+        while (room := self._connection.room(self.stream_id)) <= 0 and not self.is_gone:
             self._may_send.clear()
             await self._may_send.wait()
         return room
@@ -196,5 +160,5 @@ class Http2Call:
 
     def _give_back(self) -> None:
         if self._flow:
-            self._line.took(self.stream_id, self._flow)
+            self._connection.took(self.stream_id, self._flow)
             self._flow = 0

@@ -1,17 +1,17 @@
 """HTTP/2 connection for gRPC: concurrent calls, trailers, and limits on what a peer may cost.
 
-It takes over from HTTP/1.1 when a peer begins with HTTP/2's own first words. The protocol is the
-library's; what a peer may cost is decided here:
+It takes over from HTTP/1.1 when a peer begins with the preface of HTTP/2. The protocol is the
+library's, `h2`; the limits are set here:
 
 | what a peer may have                     | at most                                            |
 |------------------------------------------|----------------------------------------------------|
-| calls at once, those taken back included | `_MOST_CALLS`; more are refused                    |
-| the head of a call                       | `Limits.head_bytes`, packed and unpacked           |
+| concurrent calls, cancelled ones included| `_MOST_CALLS`; more are refused                    |
+| the head of a call                       | `Http2Limits.head_bytes`, packed and unpacked      |
 | unread body                              | `_WINDOW` for each call                            |
-| unread answers                           | what the socket takes: then nothing is read either |
-| frames that ask for no work              | a `FrameBudget`                                    |
-| time without a call                      | `Limits.idle_seconds`                              |
-| connections, and calls, of all peers     | a `AdmissionControl`                                           |
+| unread responses                         | the socket's buffer; then nothing is read either   |
+| frames without work                      | a `FrameBudget`                                    |
+| time without a call                      | `Http2Limits.idle_seconds`                         |
+| connections, and calls, of all peers     | `AdmissionControl`                                 |
 """
 
 import asyncio
@@ -25,14 +25,13 @@ import h2.settings
 import msgspec
 from h2.errors import ErrorCodes
 from hyperframe.frame import GoAwayFrame
-from uvicorn.protocols.utils import get_local_addr, get_remote_addr
-from uvicorn.server import ServerState
 
 from portico.doors.http.admission import AdmissionControl, offer_recognition
 from portico.doors.http.asgi import ASGIApp, Scope
 from portico.doors.http.headers import Header
 from portico.doors.http.http2_call import Http2Call, build_scope
 from portico.doors.http.http2_frame_budget import RESET_COST, FrameBudget, FrameMeter
+from portico.doors.http.open_connections import OpenConnections, addresses
 
 log = logging.getLogger("portico.web")
 
@@ -41,13 +40,13 @@ _WINDOW = 65_535
 _LARGEST_FRAME = 16 * 1024
 _HEADER_TABLE = 4096
 _AT_ONCE = 16 * 1024
-"""How many bytes are read before the peer has paid for them."""
-_LAST_WORDS_SECONDS = 5.0
+"""How many bytes are read before the frame budget is checked."""
+_FLUSH_SECONDS = 5.0
 _EVERY_STREAM = 0
 
 
 class Http2Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What is not for one connection of HTTP/2 to decide."""
+    """Limits that HTTP/1.1 and HTTP/2 share."""
 
     head_bytes: int
     idle_seconds: float
@@ -55,7 +54,7 @@ class Http2Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Frames(h2.connection.H2Connection):
-    """The library's connection, with a shorter memory for what is over."""
+    """The library's connection, which remembers fewer closed streams."""
 
     MAX_CLOSED_STREAMS = 1024
 
@@ -65,17 +64,16 @@ class Http2Connection(asyncio.Protocol):
         self,
         app: ASGIApp,
         transport: asyncio.Transport,
-        state: ServerState,
+        connections: OpenConnections,
         limits: Http2Limits,
         room: AdmissionControl,
     ) -> None:
         self.transport = transport
         self._app = app
-        self._state = state
+        self._connections = connections
         self._limits = limits
         self._room = room
         self._loop = asyncio.get_running_loop()
-        self._client, self._server = get_remote_addr(transport), get_local_addr(transport)
         self._frames = _frames(limits.head_bytes)
         self._meter = FrameMeter(limits.head_bytes)
         self._budget = FrameBudget(self._loop.time)
@@ -87,8 +85,8 @@ class Http2Connection(asyncio.Protocol):
         self._closed = False
 
     def begin(self, data: bytes) -> None:
-        """Take over a connection whose peer has said this."""
-        self._state.connections.add(self)  # type: ignore[arg-type]
+        """Take over a connection; `data` is what the peer has sent so far."""
+        self._connections.add(self)
         self.transport.set_protocol(self)
         self._frames.initiate_connection()
         self._frames.increment_flow_control_window(_WINDOW * (_MOST_CALLS - 1))
@@ -121,7 +119,7 @@ class Http2Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closed = True
-        self._state.connections.discard(self)
+        self._connections.discard(self)
         self._room.leave(self)
         self._clear_stranger_deadline()
         self._stop_timer()
@@ -137,12 +135,12 @@ class Http2Connection(asyncio.Protocol):
         self._wake(_EVERY_STREAM)
 
     def shutdown(self) -> None:
-        """Take no more calls, and close after the last one. The server calls this when it stops."""
+        """Accept no more calls, and close after the last one."""
         self._leaving = True
         if not self._calls:
             self._close(ErrorCodes.NO_ERROR)
         elif not self._closed:
-            # The library says this only together with the end of everything.
+            # The library sends GOAWAY only when it closes the connection.
             goodbye = GoAwayFrame(0, last_stream_id=self._frames.highest_inbound_stream_id)
             self.transport.write(goodbye.serialize())
 
@@ -161,7 +159,7 @@ class Http2Connection(asyncio.Protocol):
             case h2.events.WindowUpdated():
                 self._wake(event.stream_id)
             case h2.events.RemoteSettingsChanged():
-                # A peer may offer to remember gigabytes of our headers, which we would have to as well.
+                # A peer may announce a header table of gigabytes, which we would have to keep as well.
                 encoder = self._frames.encoder
                 encoder.header_table_size = min(encoder.header_table_size, _HEADER_TABLE)
                 self._wake(_EVERY_STREAM)
@@ -171,18 +169,17 @@ class Http2Connection(asyncio.Protocol):
                 pass
 
     def _open(self, stream_id: int, headers: list[Header]) -> None:
-        scope = build_scope(headers, self._client, self._server)
+        scope = build_scope(headers)
         if scope is None:
             self._refuse(stream_id, ErrorCodes.PROTOCOL_ERROR)
         elif self._leaving or self._is_full():
             self._refuse(stream_id, ErrorCodes.REFUSED_STREAM)
         else:
             self._stop_timer()
+            scope["client"], scope["server"] = addresses(self.transport)
             offer_recognition(scope, self._recognise)
             call = self._calls[stream_id] = Http2Call(self, stream_id, scope["method"])
-            task = self._loop.create_task(self._run(call, scope), name=f"HTTP/2 call {stream_id}")
-            self._state.tasks.add(task)
-            task.add_done_callback(self._state.tasks.discard)
+            self._connections.start_call(self._run(call, scope), name=f"HTTP/2 call {stream_id}")
 
     def _is_full(self) -> bool:
         return len(self._calls) >= _MOST_CALLS or not self._room.has_room_for_call(self)
@@ -205,7 +202,7 @@ class Http2Connection(asyncio.Protocol):
             self._end(call)
 
     def _end(self, call: Http2Call) -> None:
-        """The app is done with a call, and so is its peer."""
+        """Clean up after a call."""
         del self._calls[call.stream_id]
         if self._closed:
             return
@@ -252,7 +249,7 @@ class Http2Connection(asyncio.Protocol):
             self._flush()
 
     def _pay(self, cost: float) -> bool:
-        """Whether the peer may cause this cost; if not, it is sent away."""
+        """Charge the peer's frame budget. Closes the connection and returns False if it is used up."""
         if self._budget.spend(cost):
             return True
         log.warning("refused an HTTP/2 connection: a flood of frames")
@@ -267,7 +264,7 @@ class Http2Connection(asyncio.Protocol):
         try:
             self._frames.reset_stream(stream_id, code)
         except h2.exceptions.NoSuchStreamError:
-            # The peer has taken the call back in the same breath.
+            # The peer has reset the stream at the same time.
             return
         self._flush()
 
@@ -290,11 +287,11 @@ class Http2Connection(asyncio.Protocol):
             self._hang_up()
 
     def _hang_up(self) -> None:
-        """Say what is left to say. A peer that does not listen to it is cut off."""
+        """Flush and close. A peer that does not read is aborted after a while."""
         self._flush()
         self._closed = True
         self._stop_timer()
-        self._timer = self._loop.call_later(_LAST_WORDS_SECONDS, self.transport.abort)
+        self._timer = self._loop.call_later(_FLUSH_SECONDS, self.transport.abort)
         self._leave_all()
         self.transport.close()
 

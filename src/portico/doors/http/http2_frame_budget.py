@@ -1,9 +1,8 @@
 """Budget for HTTP/2 frames that cause work but carry none, as protection against floods.
 
-HTTP/2 lets a peer send frames that cost it nothing: pings, settings, priorities, windows opened byte
-by byte, calls that are taken back at once, heads without an end. An honest peer sends such frames in
-proportion to the work that it gets done, and now and then besides. So they are counted before anything
-looks into them.
+HTTP/2 lets a peer send frames that are cheap to send and not to handle: pings, settings, priorities, tiny
+window updates, calls that are reset at once, endless heads. A normal client sends them in proportion to
+its calls. So they are counted before they are parsed.
 """
 
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from typing import Final
 CAPACITY: Final = 2000.0
 PER_SECOND: Final = 500.0
 RESET_COST: Final = 10.0
-"""A call that was begun and taken back has cost us more than a frame."""
+"""Starting and resetting a call costs more than a frame."""
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 _HEAD_BYTES: Final = 9
@@ -22,7 +21,7 @@ _END_HEADERS: Final = 0x4
 
 
 class FrameMeter:
-    """Walks over a peer's bytes from frame to frame, and knows of each only its kind and its length."""
+    """Computes the cost of a peer's frames from their types and lengths."""
 
     def __init__(self, max_head: int) -> None:
         self._max_head = max_head
@@ -31,7 +30,7 @@ class FrameMeter:
         self._block = 0
 
     def cost(self, data: bytes) -> float:
-        """What these bytes ask for without giving us anything to do; infinite for an endless head."""
+        """The cost of these bytes; infinite for a head that is too long."""
         cost, position = 0.0, 0
         while position < len(data):
             if self._skip:
@@ -62,7 +61,7 @@ class FrameMeter:
 
 
 class FrameBudget:
-    """Filled by time and by work that was done, emptied by what frames cost."""
+    """Budget that grows with time and completed work, and shrinks with the cost of frames."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -70,11 +69,11 @@ class FrameBudget:
         self._seen = clock()
 
     def earn(self, cost: float) -> None:
-        """Allow for the frames that go along with a piece of work."""
+        """Add to the budget."""
         self._left = min(CAPACITY, self._left + cost)
 
     def spend(self, cost: float) -> bool:
-        """Pay for frames; whether there was enough left."""
+        """Take from the budget; whether there was enough."""
         now = self._clock()
         self.earn((now - self._seen) * PER_SECOND)
         self._seen = now

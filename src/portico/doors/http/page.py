@@ -1,7 +1,6 @@
 """Built files of the chat page, and their cache headers.
 
-The build writes them; nothing here makes or changes one. They hold no secret, so anybody who
-reaches the server may load them.
+The files contain no secrets, so everyone who reaches the server may load them.
 """
 
 import re
@@ -18,7 +17,7 @@ BUILT_PAGE = Path(__file__).parent / "page"
 _INDEX = "index.html"
 _BUILD = "build.json"
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
-# The bundler puts a hash of the content into a name: such a file never changes.
+# The bundler puts a hash of the content into the name, so the file never changes.
 _HASHED = re.compile(r"-[A-Z2-7]{8}\.[a-z0-9]+$")
 _TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -37,14 +36,14 @@ _NOT_BUILT = b"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>Portico</title>
-<h1>The server runs, and its page is not built yet.</h1>
-<p>Build it with <code>make page</code> in the folder of Portico's sources, then load this again.</p>
+<h1>The chat page is not built.</h1>
+<p>Run <code>make page</code> in Portico's source folder and reload.</p>
 </html>
 """
 
 
 class PageFile(msgspec.Struct, frozen=True):
-    """One file, ready to be sent."""
+    """A file of the page, as a response."""
 
     status: int
     body: bytes
@@ -53,26 +52,26 @@ class PageFile(msgspec.Struct, frozen=True):
 
 
 class _Build(msgspec.Struct, frozen=True):
-    """What the build says of itself."""
+    """Content of `build.json`."""
 
     build: str
 
 
 class PageFolder:
-    """The files of one folder. They are read when asked for, so a page that is built anew is there at once."""
+    """Files of the built page, read on each request, so that a new build shows at once."""
 
     def __init__(self, folder: Path = BUILT_PAGE) -> None:
         self._folder = folder
 
     def build(self) -> str:
-        """Names the page that is there: another one has another name. Empty if none is built."""
+        """Name of the build; empty if the page is not built."""
         try:
             return codecs.decode_json((self._folder / _BUILD).read_bytes(), _Build).build
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return ""
 
     def load(self, path: str) -> PageFile | None:
-        """What stands at a path of the server, if anything does."""
+        """The file at a path of the server, or None."""
         name = path.removeprefix("/") or _INDEX
         if name == _INDEX:
             return self._index()
@@ -83,7 +82,7 @@ class PageFolder:
             if not file.is_relative_to(self._folder.resolve()) or not file.is_file():
                 return None
         except OSError:
-            return None  # A name that no file can have.
+            return None  # not a valid file name
         lasting = b"public, max-age=31536000, immutable" if _HASHED.search(name) else b"no-cache"
         content_type = _TYPES.get(file.suffix, "application/octet-stream")
         return PageFile(200, file.read_bytes(), content_type, ((b"cache-control", lasting),))

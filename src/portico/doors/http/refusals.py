@@ -1,6 +1,6 @@
 """Refused HTTP calls: status, code and message in the shape of Connect or gRPC errors.
 
-gRPC clients read neither: they get the code as a number and the sentence, in an answer that is only a head.
+gRPC clients get the code as a number and the message in a response that has only a head.
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ class RefusalBody(msgspec.Struct, frozen=True):
 
 
 class RequestRefused(Exception):
-    """A call that goes no further."""
+    """A request that is refused."""
 
     def __init__(self, status: int, code: Code, message: str, headers: Iterable[Header] = ()) -> None:
         super().__init__(message)
@@ -60,7 +60,7 @@ class RequestRefused(Exception):
 
 
 def is_plain_grpc(request: HttpRequest) -> bool:
-    """Whether a call is gRPC as HTTP/2 carries it, which gRPC-Web is not."""
+    """Whether a call is gRPC proper, not gRPC-Web."""
     content_type = request.header("content-type") or ""
     is_web = content_type.startswith("application/grpc-web")
     return content_type.startswith("application/grpc") and not is_web
@@ -68,4 +68,6 @@ def is_plain_grpc(request: HttpRequest) -> bool:
 
 def wrong_method(*allowed: str) -> RequestRefused:
     names = ", ".join(allowed)
-    return RequestRefused(405, "unimplemented", f"This address takes {names}.", [(b"allow", names.encode())])
+    return RequestRefused(
+        405, "unimplemented", f"Method not allowed. Allowed: {names}.", [(b"allow", names.encode())]
+    )

@@ -1,29 +1,29 @@
 """HTTP server on the loopback address, from the bound socket to a graceful stop.
 
-It knows nothing of what it serves. When it stops, it takes no new connections, sets `closing` so that
-streams end by themselves, and cuts off after a grace time those whose readers do not read.
+When it stops, it accepts no new connections, sets `closing` so that streams end by themselves, and
+after a grace period aborts the connections whose peers do not read.
 """
 
 import asyncio
 import socket
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
-
-import uvicorn
 
 from portico.doors.http.admission import AdmissionControl
 from portico.doors.http.asgi import ASGIApp
-from portico.doors.http.http1_connection import IDLE_SECONDS, MAX_HEAD_BYTES, Http1Connection
+from portico.doors.http.http1_connection import Http1Connection
+from portico.doors.http.open_connections import OpenConnections
 
 LOOPBACK = "127.0.0.1"
 GRACE_SECONDS = 5.0
+_STREAM_SECONDS = 0.1
+_BACKLOG = 2048
 
 
 def listen(port: int) -> socket.socket:
-    """A socket that listens on the loopback address; zero takes any free port. OSError if it cannot."""
-    # Only of a socket that is known as TCP does the event loop send each answer at once.
+    """A socket that listens on the loopback address; port zero takes any free one. Raises OSError."""
+    # asyncio sets TCP_NODELAY only on sockets that are declared as TCP.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if sys.platform == "win32":
@@ -39,7 +39,7 @@ def listen(port: int) -> socket.socket:
 
 
 class HttpServer:
-    """Serves an app on a socket until it is told to stop."""
+    """Serves an app on a socket until it is stopped."""
 
     def __init__(
         self,
@@ -54,63 +54,38 @@ class HttpServer:
         self._listener = listener
         self._closing = closing
         self._grace = grace
+        self._connections = OpenConnections()
+        self._connect = partial(connection, app, self._connections, room or AdmissionControl())
+        self._stopping = asyncio.Event()
         self._cut_off: asyncio.TimerHandle | None = None
-        self._server = _Uvicorn(
-            uvicorn.Config(
-                app,
-                http=partial(connection, room=room or AdmissionControl()),  # type: ignore[arg-type]
-                ws="none",
-                lifespan="off",
-                interface="asgi3",
-                log_config=None,
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                workers=1,
-                timeout_keep_alive=IDLE_SECONDS,
-                h11_max_incomplete_event_size=MAX_HEAD_BYTES,
-            )
-        )
 
     async def run(self, on_ready: Callable[[], None]) -> None:
-        """Serve, and return when every connection has ended. `on_ready` is called once calls are answered."""
-        self._server.on_ready = on_ready
+        """Serve, and return when every connection has ended. `on_ready` is called before the first is accepted."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(
+            self._connect, sock=self._listener, backlog=_BACKLOG, start_serving=False
+        )
         try:
-            await self._server.serve(sockets=[self._listener])
+            on_ready()
+            await server.start_serving()
+            await self._stopping.wait()
+            server.close()
+            # Some HTTP/2 clients take nothing after a GOAWAY, so streams get to end before it.
+            await self._connections.wait_for_calls(_STREAM_SECONDS)
+            self._connections.shutdown()
+            await self._connections.wait_closed()
         finally:
+            server.close()
             self._listener.close()
+            self._connections.abort()
             if self._cut_off is not None:
                 self._cut_off.cancel()
 
     def stop(self) -> None:
-        """Stop gracefully; said again, at once."""
+        """Stop gracefully; when called again, at once."""
         grace = 0.0 if self._closing.is_set() else self._grace
         self._closing.set()
-        self._server.should_exit = True
+        self._stopping.set()
         if self._cut_off is not None:
             self._cut_off.cancel()
-        self._cut_off = asyncio.get_running_loop().call_later(grace, self._cut_connections)
-
-    def _cut_connections(self) -> None:
-        for connection in list(self._server.server_state.connections):
-            connection.transport.abort()
-
-
-class _Uvicorn(uvicorn.Server):
-    """The library's server, without its own idea of signals, and with a word when it is ready."""
-
-    on_ready: Callable[[], None]
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        try:
-            self.on_ready()
-        except BaseException:
-            # Before the listener is closed: nobody is let in any more.
-            for server in self.servers:
-                server.close()
-            raise
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
+        self._cut_off = asyncio.get_running_loop().call_later(grace, self._connections.abort)

@@ -39,13 +39,13 @@ def duration(milliseconds: int) -> str:
 
 
 def elapsed_time(milliseconds: int) -> str:
-    """A duration that is still growing, in whole seconds, so that it does not flicker."""
+    """A duration in whole seconds, for a running clock."""
     seconds = milliseconds // 1000
     return f"{seconds}s" if seconds < _MINUTE else duration(seconds * 1000)
 
 
 def age(at_ms: int, now_ms: int) -> str:
-    """How long ago something was, for a narrow column."""
+    """Age, for a narrow column."""
     seconds = max(0, now_ms - at_ms) // 1000
     if seconds < _MINUTE:
         return "now"
@@ -77,14 +77,14 @@ def money(cost: float, currency: str | None) -> str:
 
 
 def sandbox_text(sandbox: SandboxStatus | None) -> str:
-    """How far an agent is confined, in two words; nothing if no sandbox was wanted."""
+    """The agent's sandbox in two words; empty if none was requested."""
     if sandbox is None:
         return ""
     return "not sandboxed" if sandbox.level == "none" else f"sandbox: {sandbox.level}"
 
 
 def usage_facts(usage: UsageUpdated | None) -> list[str]:
-    """Tokens, share of the context, cost: whatever is known."""
+    """Tokens, share of the context and cost, as far as known."""
     if usage is None:
         return []
     facts: list[str] = []
@@ -100,7 +100,7 @@ def usage_facts(usage: UsageUpdated | None) -> list[str]:
 
 
 def turn_facts(ended: TurnEnded, usage: UsageUpdated | None) -> list[str]:
-    """The footer of a turn: how it ended if not well, how long it took, what it used."""
+    """Footer of a turn: outcome unless completed, duration, tools and usage."""
     how = {
         TurnState.CANCELED: ["stopped"],
         TurnState.FAILED: ["failed"],
@@ -110,7 +110,7 @@ def turn_facts(ended: TurnEnded, usage: UsageUpdated | None) -> list[str]:
         how = [ended.stop_reason.replace("_", " ")]
     tools = [pluralize(ended.tools_used, "tool")] if ended.tools_used else []
     if ended.stop_reason == RETOLD:
-        return ["as the agent remembers it", *tools]
+        return ["replayed by the agent", *tools]
     return [*how, duration(ended.duration_ms), *tools, *usage_facts(usage)]
 
 
@@ -120,12 +120,12 @@ def notice_text(notice: Notice) -> str:
 
 
 def notice_details(notice: Notice) -> list[str]:
-    """What there is to know beyond the line itself."""
+    """Details of a notice, as lines."""
     return clean(notice.details or "").strip().splitlines()
 
 
 def plan_entries(payload: PlanUpdated | TodosUpdated) -> tuple[PlanEntry, ...]:
-    """A plan and a todo list look the same in a terminal."""
+    """Entries of a plan or a todo list, which look the same in a terminal."""
     if isinstance(payload, PlanUpdated):
         return payload.entries
     return tuple(
@@ -141,13 +141,13 @@ def plan_progress(entries: tuple[PlanEntry, ...]) -> str:
 
 
 def title_text(title: str, fallback: str = "tool", *, workspace: str = "") -> str:
-    """A tool's title on one line, its paths relative; agents like to wrap it in backticks."""
+    """A tool's title on one line, with relative paths and without backticks."""
     line = clean_line(title).replace("`", "")
     return (line.replace(f"{workspace.rstrip('/')}/", "") if workspace.strip("/") else line) or fallback
 
 
 def short_path(path: str, workspace: str = "", home: str = "") -> str:
-    """A path as a person would say it: relative to the workspace, or to their home folder."""
+    """A path relative to the workspace or to the home folder."""
     pure = PurePath(path)
     if workspace and path != workspace and pure.is_relative_to(workspace):
         return clean_line(str(pure.relative_to(workspace)))
@@ -157,12 +157,12 @@ def short_path(path: str, workspace: str = "", home: str = "") -> str:
 
 
 def describe_block(raw: Raw | UnsetType) -> str:
-    """A content block that is no text, in a few words: an image, a sound, a file."""
+    """Short description of a content block that is not text: an image, audio, a file."""
     return "" if raw is UNSET else clean_line(content_blocks.describe_block(raw))
 
 
 def input_facts(raw: Raw | UnsetType) -> list[str]:
-    """What a tool is called with, as lines: the command alone if there is one, else each value by name."""
+    """Input of a tool as lines: the command if there is one, else each value by name."""
     if raw is UNSET:
         return []
     try:
@@ -180,7 +180,7 @@ def input_facts(raw: Raw | UnsetType) -> list[str]:
 
 
 def permission_words(resolved: PermissionResolved, request: PermissionRequested | None) -> str:
-    """How a request for permission ended, and who decided."""
+    """Outcome of a permission request, and who decided."""
     chosen = _option(request, resolved.option_id)
     outcome = {"allowed": "Allowed", "denied": "Denied", "canceled": "Canceled"}[resolved.outcome]
     who = {"person": "", "policy": "by a rule", "nobody": "nobody could be asked"}[resolved.by]
@@ -195,7 +195,7 @@ def permission_words(resolved: PermissionResolved, request: PermissionRequested 
 
 
 def answer_words(answered: QuestionAnswered, asked: QuestionAsked | None) -> str:
-    """How a question of the agent ended."""
+    """Outcome of a question."""
     outcome = {"accept": "Answered", "decline": "Declined", "cancel": "Canceled"}[answered.action]
     who = ", nobody could be asked" if (answered.by, answered.action) == ("nobody", "decline") else ""
     message = clean_line(asked.message) if asked else ""
@@ -203,12 +203,12 @@ def answer_words(answered: QuestionAnswered, asked: QuestionAsked | None) -> str
 
 
 def answer_lines(answered: QuestionAnswered, asked: QuestionAsked | None) -> list[str]:
-    """What was said, field by field; of a secret only that it was."""
+    """Answers field by field, without secrets."""
     titles = {field.name: field.title or field.name for field in asked.fields} if asked else {}
     said = [
         f"{clean_line(titles.get(name, name))}: {_value(value)}" for name, value in answered.content.items()
     ]
-    return said + [f"{clean_line(titles.get(name, name))}: (not kept)" for name in answered.withheld]
+    return said + [f"{clean_line(titles.get(name, name))}: (not stored)" for name in answered.withheld]
 
 
 def option_name(option: PermissionOption) -> str:
@@ -227,7 +227,7 @@ def _value(value: object) -> str:
 
 
 def display_width(text: str) -> int:
-    """About how many columns a text takes; for where no library is at hand that knows exactly."""
+    """Approximate width of a text in columns, without rich."""
     return sum(
         0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
         for character in text

@@ -7,7 +7,7 @@ from rich.text import Text
 
 
 class PrefixedLines:
-    """Shows `mark` before the first line, and before the others too, or as many spaces."""
+    """Lines with `mark` before the first, and before the others the mark again or spaces."""
 
     def __init__(
         self, renderable: RenderableType, mark: str, style: str = "", *, repeat: bool = False
@@ -30,7 +30,7 @@ class PrefixedLines:
 
 
 class FittedLine:
-    """One line that is cut in the middle of its words, so that what stands behind them stays in sight."""
+    """One line whose text is cut so that its end stays visible."""
 
     def __init__(self, words: Text, behind: Text) -> None:
         self._words = words
@@ -45,7 +45,7 @@ class FittedLine:
 
 
 def barred(renderable: RenderableType, bar: str, style: str) -> PrefixedLines:
-    """A card: no box, only a coloured bar along its left side."""
+    """A card: a coloured bar along its left side."""
     return PrefixedLines(renderable, f"{bar} ", style, repeat=True)
 
 

@@ -1,6 +1,6 @@
 """Keys for the answers to a permission request: the agent's options, then Portico's scopes.
 
-First the agent's own options, then Portico's: to remember an allowance for the session, or for good.
+A scope keeps the decision for the session or permanently.
 """
 
 import msgspec
@@ -58,9 +58,9 @@ def keyed_options(request: PermissionRequested) -> list[KeyedOption]:
 
 
 def find_keyed_option(request: PermissionRequested, answer: str) -> KeyedOption | None:
-    """What a person means by a number, a letter or a word; None when it is none of them.
+    """The option for a typed number, letter or word; None if there is none.
 
-    Nothing but an exact answer counts: an empty line is not a yes.
+    Only exact answers count: an empty line is not a yes.
     """
     typed = answer.strip().lower()
     typed = _WORDS.get(typed, typed)

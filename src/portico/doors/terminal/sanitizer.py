@@ -1,8 +1,7 @@
 """Removal of escape sequences, control and deceptive characters from text shown on a terminal.
 
-Such text is hostile until shown otherwise: it may move the cursor, rename the window, write to
-the clipboard, hide words or turn them round. What a reader could not see is removed or spelt
-out; what they can see stays as it is. Nothing here knows what the text means.
+Text from agents and tools is untrusted: it may move the cursor, rename the window, write to the
+clipboard, hide or reorder words. Invisible characters are removed or spelled out; visible ones stay.
 """
 
 import re
@@ -27,26 +26,26 @@ _LINK_SCHEMES = frozenset({"http", "https", "file"})
 
 
 def clean(text: str) -> str:
-    """The text without escape sequences and control characters; deceptive characters are spelt out."""
+    """The text without escape sequences and control characters; deceptive characters are spelled out."""
     return _spell_out(_CONTROL.sub("", _ESCAPE.sub("", _LINE_BREAK.sub("\n", text))))
 
 
 def clean_line(text: str) -> str:
-    """The same, on one line."""
+    """`clean`, on one line."""
     return " ".join(clean(text.replace("\r", " ")).split())
 
 
 def clean_output(text: str) -> str:
-    """What a command printed, as a terminal would have left it: colours stay, all else is removed.
+    """The output of a command as a terminal would show it: colours stay, other sequences are removed.
 
-    A line that was overwritten from its start (a progress bar) shows its last form.
+    Of a line that was overwritten (a progress bar) the last state is shown.
     """
     lines = (_last_form(line) for line in _LINE_BREAK.sub("\n", text).split("\n"))
     return _spell_out("\n".join(lines))
 
 
 class StreamCleaner:
-    """`clean` for text that comes in pieces, which may cut an escape sequence in two."""
+    """`clean` for streamed text, in which an escape sequence may be split."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -78,7 +77,7 @@ def _last_form(line: str) -> str:
 
 
 def _colour(sequence: str) -> str:
-    """An escape sequence reduced to the colours and weights it sets; hidden text is not one of them."""
+    """An escape sequence reduced to colours and weights; hidden text is not among them."""
     found = _COLOUR.fullmatch(sequence)
     if not found:
         return ""

@@ -8,28 +8,23 @@ from contextlib import asynccontextmanager, nullcontext
 from portico.domain.events import PermissionRequested, QuestionAsked
 from portico.domain.ids import SessionId
 from portico.doors.terminal.input.terminal_mode import echo
-from portico.doors.terminal.render.renderer import (
-    PromptEcho,
-    Renderer,
-    keep_ticking,
-    make_renderer,
-    make_writer,
-)
+from portico.doors.terminal.output import make_writer
+from portico.doors.terminal.render.renderer import PromptEcho, Renderer, keep_ticking, make_renderer
 from portico.doors.turn_outcome import TurnOutcome
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import Person, is_interactive
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import NOBODY_THERE, QuestionAnswer
-from portico.sessions.tasks import cancel_and_wait
 
-LOST_HOST = "The Portico that had the session open ended in the middle of the turn."
+LOST_HOST = "The process that ran this turn ended unexpectedly."
 
 
 def lost_host_hint(session_id: SessionId) -> str:
-    return f"What was done is in the log. Go on with: portico chat --session {session_id}"
+    return f"Everything up to then is in the log. Continue with: portico chat --session {session_id}"
 
 
 def explain_lost_host(outcome: TurnOutcome, session_id: SessionId) -> None:
-    """Say why a turn ended that only its host's end has ended."""
+    """Explain a turn that ended because its process did."""
     if outcome.host_lost:
         print(f"portico: {LOST_HOST}\n  {lost_host_hint(session_id)}", file=sys.stderr)
 
@@ -38,7 +33,7 @@ def explain_lost_host(outcome: TurnOutcome, session_id: SessionId) -> None:
 async def terminal_session(
     environ: Mapping[str, str], workspace: str, *, prompts: PromptEcho
 ) -> AsyncIterator[tuple[Renderer, Person | None]]:
-    """A renderer for standard output, and the person there, if there is one."""
+    """A renderer for standard output, and the person at the terminal, if any."""
     term = environ.get("TERM", "")
     renderer = make_renderer(sys.stdout, sys.stderr, term=term, workspace=workspace, prompts=prompts)
     person = is_interactive()
@@ -52,7 +47,7 @@ async def terminal_session(
 
 
 class PersonAtTerminal:
-    """Is asked one thing at a time."""
+    """The person at the terminal, who is asked one thing at a time."""
 
     def __init__(self, renderer: Renderer, term: str) -> None:
         self._renderer = renderer
@@ -73,7 +68,7 @@ class PersonAtTerminal:
 
 
 async def reply_at_terminal(question: QuestionAsked, term: str) -> QuestionAnswer:
-    """Ask for the fields of a question whose message the person has read."""
+    """Ask for the fields of a question whose message is on the screen."""
     from portico.doors.terminal.input.field_input import open_field_input
     from portico.doors.terminal.input.question_form import ask_question
 

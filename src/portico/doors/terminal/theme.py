@@ -9,7 +9,7 @@ from portico.domain.values import PlanEntry, ToolKind
 
 
 class Signs(msgspec.Struct, frozen=True, kw_only=True):
-    """One character each, one column wide, for a terminal that can show them."""
+    """Symbols, one column wide each."""
 
     spinner: tuple[str, ...] = ("⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏")
     done: str = "✓"
@@ -75,7 +75,7 @@ STRONG = "bold"
 
 
 def signs_for(encoding: str | None) -> Signs:
-    """The signs that an output with this encoding can carry."""
+    """The symbols that an encoding can represent."""
     return UNICODE if (encoding or "").lower().replace("-", "").startswith("utf") else ASCII
 
 

@@ -37,7 +37,7 @@ class EditorSessions:
         return _read(self._place(agent, agent_session_id))
 
     def all(self) -> list[EditorSession]:
-        """Every one that can be read, those that were opened last first."""
+        """All readable sessions, most recently opened first."""
         try:
             places = sorted(
                 self._folder.glob("*.json"), key=lambda place: place.stat().st_mtime_ns, reverse=True
@@ -56,9 +56,7 @@ class EditorSessions:
         except OSError as error:
             with contextlib.suppress(OSError):
                 beside.unlink(missing_ok=True)
-            raise StoreFailed(
-                f"The session could not be written down ({error.strerror or error})."
-            ) from error
+            raise StoreFailed(f"The session could not be recorded ({error.strerror or error}).") from error
 
     def forget(self, agent: str, agent_session_id: str) -> None:
         with contextlib.suppress(OSError):

@@ -45,7 +45,7 @@ class PathChunkBuffer:
         self._waiting: dict[str, _Waiting] = {}
 
     def taken(self, message: Message) -> Iterable[Message]:
-        """What to say now that an update has come."""
+        """Updates to send now that this one has arrived."""
         if not self._waiting and b"/" not in bytes(message.params):
             return (message,)
         try:
@@ -73,7 +73,7 @@ class PathChunkBuffer:
         return said
 
     def released(self) -> list[Message]:
-        """All that waits, because something else is going to be said."""
+        """All updates that were held back, because something else is about to be sent."""
         if not self._waiting:
             return []
         waiting, self._waiting = self._waiting, {}

@@ -65,7 +65,7 @@ def _address_path(path: str) -> str:
 
 
 def _in_json(letter: str) -> bytes:
-    """All that a JSON writer may make of a letter, as a pattern."""
+    """Pattern of all JSON spellings of a character."""
     if letter == "/":
         return rb"\\?/"
     if letter == "\\":
@@ -82,7 +82,7 @@ def _in_json(letter: str) -> bytes:
 
 
 def _in_address(letter: str) -> bytes:
-    """The same inside an address, where any letter may also be in percents."""
+    """Pattern of a character in a URL, where it may be percent-encoded."""
     if letter == "/":
         return rb"\\?/"
     percents = b"".join(rb"%" + b"".join(map(_either_case, f"{byte:02x}")) for byte in letter.encode())

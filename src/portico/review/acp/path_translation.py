@@ -31,7 +31,8 @@ _NONE = Raw(b"null")
 
 
 def relocate_servers(params: Raw, replacing: PathRewriter, folder: str) -> Raw:
-    """The parameters of an opening in which servers are told of `folder`, wherever the place is there too.
+    """Parameters of a session request in which MCP servers get `folder` instead of the workspace, where the
+    path exists there too.
 
     The programs of the servers stay the person's own.
     """
@@ -96,9 +97,9 @@ class _Session(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class FolderPair:
-    """A folder in which an agent works, and the workspace that it stands for.
+    """Folder in which an agent works, and the workspace that it replaces.
 
-    Both may be parts of larger trees that stand for each other in the same way, as a repository does.
+    Both may be parts of larger trees, such as repositories, whose paths correspond in the same way.
     """
 
     def __init__(self, folder: str, workspace: str) -> None:
@@ -135,15 +136,17 @@ class PathTranslation(Proxy):
     def from_agent(self, message: Message) -> None:
         if message.method == _UPDATE:
             for piece in self._pieces.taken(message):
-                self.place.send_left(self._told(piece))
+                self.place.send_left(self._translated(piece))
             return
         self._say_the_rest()
-        told = self._told(message)
+        translated = self._translated(message)
         pair = self._open.get(_session_of(message.params) or "") if message.method == _ELICIT else None
         if pair is None:
-            self.place.send_left(told)
+            self.place.send_left(translated)
         else:
-            self.forward_left(told, lambda answer: self.place.send_right(_changed(answer, pair.for_agent)))
+            self.forward_left(
+                translated, lambda answer: self.place.send_right(_changed(answer, pair.for_agent))
+            )
 
     def _begin(self, message: Message) -> None:
         asked = _read_opening(message.params)
@@ -181,18 +184,18 @@ class PathTranslation(Proxy):
         if pair is None:
             self.place.send_right(message)
         else:
-            told = _changed(message, pair.for_agent)
-            self.forward_right(told, self._prompted)
+            translated = _changed(message, pair.for_agent)
+            self.forward_right(translated, self._prompted)
 
     def _prompted(self, answer: Message) -> None:
         self._say_the_rest()
-        self.place.send_left(self._told(answer))
+        self.place.send_left(self._translated(answer))
 
     def _say_the_rest(self) -> None:
         for piece in self._pieces.released():
-            self.place.send_left(self._told(piece))
+            self.place.send_left(self._translated(piece))
 
-    def _told(self, message: Message) -> Message:
+    def _translated(self, message: Message) -> Message:
         """A message as the person is to read it. Folders are the sessions' own, so it need not say whose it is."""
         for pair in self._pairs:
             if pair.for_person.is_in(message.line):

@@ -1,6 +1,7 @@
 """Proposal as an ACP tool call with one diff per file, and the permission request that asks for a decision.
 
-Values only. Paths are the person's own, and what an editor cannot show as two texts is told in words.
+Values only. Paths are those of the workspace. Changes that an editor cannot show as two texts are listed by
+name.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,12 +28,12 @@ _OPTIONS = [
 
 
 class ProposalCard:
-    """One revision of a proposal, from when it is shown to when it is decided."""
+    """One revision of a proposal in the editor, from its display to the decision."""
 
-    def __init__(self, told: ProposalUpdated, changes: ChangeSet, workspace: Path) -> None:
-        self._told = told
+    def __init__(self, proposal: ProposalUpdated, changes: ChangeSet, workspace: Path) -> None:
+        self._proposal = proposal
         self._workspace = workspace
-        self._call_id = f"portico-{told.proposal_id}-{told.revision}"
+        self._call_id = f"portico-{proposal.proposal_id}-{proposal.revision}"
         self._content = [*self._notes(), *self._diffs(changes)]
 
     def announced(self) -> acp.ToolCall:
@@ -63,8 +64,8 @@ class ProposalCard:
 
     @property
     def _title(self) -> str:
-        files = self._told.files
-        count = len(files) + self._told.unlisted
+        files = self._proposal.files
+        count = len(files) + self._proposal.unlisted
         added, removed = sum(file.added for file in files), sum(file.removed for file in files)
         return f"Proposed changes: {counted(count, 'file')} (+{added} −{removed})"
 
@@ -74,31 +75,31 @@ class ProposalCard:
             acp.ToolCallLocation(
                 path=self._shown(file.path), line=file.hunks[0].new_start if file.hunks else None
             )
-            for file in self._told.files[:_MOST_LOCATIONS]
+            for file in self._proposal.files[:_MOST_LOCATIONS]
         ]
 
     def _shown(self, path: str) -> str:
         return str(self._workspace / path)
 
     def _notes(self) -> Iterator[acp.ToolCallContent]:
-        """What the diffs do not show."""
-        lines = [line for file in self._told.files if (line := _note(file)) is not None]
+        """Facts that the diffs do not show."""
+        lines = [line for file in self._proposal.files if (line := _note(file)) is not None]
         if lines:
             yield text(_listed(lines))
 
     def _diffs(self, changes: ChangeSet) -> Iterator[acp.ToolCallContent]:
         room = _LARGEST_CARD
-        untold: list[str] = []
+        unshown: list[str] = []
         for change in changes.changes:
             size = sum(0 if one is None else one.size for one in (change.old, change.new))
             diff = self._diff(change) if size <= min(room, _LARGEST_FILE) else None
             if diff is None:
-                untold.append(f"{change.operation} {change.path}")
+                unshown.append(f"{change.operation} {change.path}")
             else:
                 room -= size
                 yield diff
-        if untold:
-            yield text("Not shown, because they are long or no text:\n" + _listed(untold))
+        if unshown:
+            yield text("Not shown, because they are long or no text:\n" + _listed(unshown))
 
     def _diff(self, change: FileChange) -> acp.Diff | None:
         old, new = _text_of(change.old), _text_of(change.new)
@@ -109,7 +110,7 @@ class ProposalCard:
 
 
 def applied_message(decided: DecidedProposal, workspace: Path) -> str:
-    """What an apply came to, for the person."""
+    """Message about the result of an apply."""
     if decided.conflicted:
         names, session = ", ".join(decided.conflicted), decided.proposal.session
         return (
@@ -165,8 +166,8 @@ def _note(file: ProposedFile) -> str | None:
         "is in conflict with what you changed" if file.conflict else "",
         "is generated" if file.generated else "",
     ]
-    told = ", ".join(fact for fact in facts if fact)
+    summary = ", ".join(fact for fact in facts if fact)
     warning = file.warning or ""
-    if not told and not warning:
+    if not summary and not warning:
         return None
-    return f"{file.path} {told}. {warning}".rstrip() if told else f"{file.path}: {warning}"
+    return f"{file.path} {summary}. {warning}".rstrip() if summary else f"{file.path}: {warning}"

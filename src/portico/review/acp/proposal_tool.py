@@ -45,7 +45,7 @@ Propose = Callable[[str, Path, ChangeSet], Awaitable[ProposalUpdated | None]]
 
 
 class ProposedChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one change. A warning of a file that is refused says why."""
+    """Result of one change. If the file is refused, the warning says why."""
 
     path: str
     operation: str
@@ -55,7 +55,7 @@ class ProposedChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class ProposedChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What the agent gets back: the proposal as the person sees it."""
+    """Result of the tool: the proposal as the person sees it."""
 
     proposal_id: str
     changes: tuple[ProposedChange, ...]
@@ -98,21 +98,21 @@ class ProposalToolProxy(McpProxy):
         try:
             reader = await asyncio.to_thread(ChangeReader, workspace, Path(session.cwd))
             understood = await asyncio.to_thread(reader.read, asked.changes)
-            told = None
+            proposal = None
             if understood.changes.changes:
-                told = await self._propose(session.placed.session, workspace, understood.changes)
+                proposal = await self._propose(session.placed.session, workspace, understood.changes)
         except PorticoError as error:
             hint = f" {error.suggestion}" if error.suggestion else ""
             raise ServerToolFailure(error.message + hint) from error
-        if told is None:
+        if proposal is None:
             raise ServerToolFailure("Nothing was proposed: the files have these contents already.")
         if self._client_knows_portico and session.session_id is not None:
-            fields: dict[str, Any] = msgspec.to_builtins(told)
+            fields: dict[str, Any] = msgspec.to_builtins(proposal)
             self.tell_client(PROPOSAL_UPDATED, {**fields, "sessionId": session.session_id})
-        return _result(told, understood.warnings)
+        return _result(proposal, understood.warnings)
 
 
-def _result(told: ProposalUpdated, warnings: Sequence[str]) -> ServerToolResult:
+def _result(proposal: ProposalUpdated, warnings: Sequence[str]) -> ServerToolResult:
     changes = tuple(
         ProposedChange(
             path=file.path,
@@ -121,17 +121,17 @@ def _result(told: ProposalUpdated, warnings: Sequence[str]) -> ServerToolResult:
             conflict=file.conflict,
             warning=file.warning,
         )
-        for file in told.files
+        for file in proposal.files
     )
-    conflicted = any(file.conflict for file in told.files)
+    conflicted = any(file.conflict for file in proposal.files)
     value = ProposedChanges(
-        proposal_id=told.proposal_id, changes=changes, has_conflicts=conflicted, warnings=tuple(warnings)
+        proposal_id=proposal.proposal_id, changes=changes, has_conflicts=conflicted, warnings=tuple(warnings)
     )
-    count = len(told.files) + told.unlisted
+    count = len(proposal.files) + proposal.unlisted
     seen = f"the person sees {count} {'file' if count == 1 else 'files'} and decides"
     lines = [
-        f"Proposed as {told.proposal_id}: {seen}. Nothing has been written.",
-        *(_line(file) for file in told.files),
+        f"Proposed as {proposal.proposal_id}: {seen}. Nothing has been written.",
+        *(_line(file) for file in proposal.files),
         *warnings,
     ]
     return ServerToolResult((McpText("\n".join(lines)),), structured=value)

@@ -1,8 +1,8 @@
 """Review proxy for ACP editors: `portico acp --mode proposal|worktree|branch`.
 
-A session that the editor opens in a folder works in a workplace that stands for it. The editor sees its own
-paths (`translation` stands next to this proxy), the agent's files and commands go to the workplace, and no
-answer to a prompt reaches the editor before the person has decided on what the turn changed.
+A session that the editor opens in a folder works in a working copy of it. The editor sees its own paths (the
+path translation is the next proxy), file and terminal requests of the agent go to the working copy, and the
+editor gets the answer to a prompt only after the person has decided on the changes of the turn.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ class _Prompt(msgspec.Struct, frozen=True):
 
 
 class ReviewProxyOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a proxy needs to know and have: one for each chain."""
+    """Dependencies and settings of a review proxy; one for each chain."""
 
     agent: str
     mode: ReviewMode
@@ -133,7 +133,7 @@ class ReviewProxy(WorkingCopyProxy):
                 self.place.spawn(self._take_place(message), "finding a place for a session")
 
     async def _take_place(self, message: Message) -> None:
-        """Open a session where it may work freely, and name the workspace that this stands for."""
+        """Open a session in its working copy, and name the workspace in `_meta`."""
         try:
             asked = codecs.decode_json(message.params, _Opening)
         except msgspec.DecodeError:
@@ -185,7 +185,9 @@ class ReviewProxy(WorkingCopyProxy):
         self.forward_right(message.with_params(params), answered)
 
     async def _is_confined(self, workspace: Path) -> bool:
-        """Whether nothing that the agent does can write a folder; what an editor runs for it is in no sandbox."""
+        """Whether a sandbox keeps the agent from writing a folder. Commands that the editor runs for it are
+        not confined.
+        """
         return not self.runs_commands and await asyncio.to_thread(self._needs.keeps_out, workspace)
 
     def _opened(self, session: ReviewedSession, *, confined: bool) -> None:
@@ -224,7 +226,7 @@ class ReviewProxy(WorkingCopyProxy):
         )
 
     async def _forget(self, session_id: SessionId, workspace: Path, answer: Message) -> None:
-        """Take away what was kept for a session, then pass on what the agent said of its end."""
+        """Delete the review state of a session, then pass on the agent's answer."""
         try:
             await self._needs.reviews.forget(session_id, workspace)
         except PorticoError as error:
@@ -273,6 +275,7 @@ class ReviewProxy(WorkingCopyProxy):
             self.refuse_client(turn.message, RpcError(INTERNAL_ERROR, failure_message(error)))
             return
         if turn.cancelled.is_set():
+            await turn.turns.end()
             del self._turns[session_id]
             self.answer_client(turn.message, acp.PromptResponse(stop_reason="cancelled"))
             return
@@ -284,7 +287,7 @@ class ReviewProxy(WorkingCopyProxy):
         self.place.spawn(self._finish(session_id, turn, answer), "ending a turn")
 
     async def _finish(self, session_id: str, turn: _Turn, answer: Message) -> None:
-        """Let the person decide, and only then have the prompt answered."""
+        """Ask for decisions, then answer the prompt."""
         try:
             await turn.turns.finish(self.buffers, turn.cancelled, asks=_came_to_its_end(answer))
         finally:
@@ -300,12 +303,12 @@ class ReviewProxy(WorkingCopyProxy):
             turn.cancel()
 
     def _turn_of(self, cancel: Raw) -> _Turn | None:
-        """The turn whose prompt is taken back."""
+        """The turn whose prompt is cancelled."""
         request_id = cancelled_request_id(cancel)
         return next((turn for turn in self._turns.values() if turn.message.id == request_id), None)
 
     async def _end_turns_at_the_end(self) -> None:
-        """Belongs to the chain, which cancels it when an end is gone. What was changed is then written down."""
+        """Propose what running turns changed when the chain ends, which cancels this task."""
         try:
             await asyncio.get_running_loop().create_future()
         finally:
@@ -333,7 +336,7 @@ def _came_to_its_end(answer: Message) -> bool:
 
 
 def _label(params: Raw) -> str:
-    """What a turn is called: the words of its prompt."""
+    """Label of a turn: the text of its prompt."""
     try:
         blocks = codecs.decode_json(params, _Prompt).prompt
     except msgspec.DecodeError:

@@ -3,7 +3,6 @@
 In the other review modes `ReviewProxy` opens a review, which sees to that.
 """
 
-import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -15,10 +14,11 @@ from portico.conductor.session_proxy import SessionProxy
 from portico.domain import codecs
 from portico.domain.errors import PorticoError
 from portico.domain.events import AnyPayload, Notice
+from portico.review.acp.notice import notice_call
 from portico.review.files.leftovers import has_leftovers
 from portico.rpc.messages import CANCEL_REQUEST, INTERNAL_ERROR, RpcError
 
-Settle = Callable[[Path], Awaitable[Sequence[AnyPayload]]]
+Recover = Callable[[Path], Awaitable[Sequence[AnyPayload]]]
 
 _CANCEL = frozenset({"session/cancel", CANCEL_REQUEST})
 
@@ -29,37 +29,37 @@ class _Named(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RecoveryProxy(SessionProxy):
-    """Holds what the editor asks while a folder is settled. `folder` is where reviews keep their state.
+    """Holds client messages while a workspace is recovered. `folder` is where reviews keep their state.
 
-    `untold` is what was settled before the first session was opened.
+    `pending` are notices from before the first session was opened.
     """
 
     name = "settlement"
     client_methods = SessionProxy.client_methods | {"session/prompt"} | _CANCEL
 
-    def __init__(self, folder: Path, settle: Settle, untold: Sequence[Notice] = ()) -> None:
+    def __init__(self, folder: Path, recover: Recover, pending: Sequence[Notice] = ()) -> None:
         super().__init__()
         self._folder = folder
-        self._settle = settle
-        self._untold = list(untold)
+        self._recover = recover
+        self._pending = list(pending)
         self._held: list[Message] = []
 
     def from_client(self, message: Message) -> None:
         if self._held:
             self._held.append(message)
-        elif message.method not in _CANCEL and (self._untold or has_leftovers(self._folder)):
+        elif message.method not in _CANCEL and (self._pending or has_leftovers(self._folder)):
             self._held.append(message)
-            self.place.spawn(self._let_go(), "settling a folder")
+            self.place.spawn(self._let_go(), "recovering a folder")
         else:
             super().from_client(message)
 
     async def _let_go(self) -> None:
-        """Pass on what was held, in its order, once nothing in the way is half changed."""
+        """Pass on the held messages in order, each once its workspace is recovered."""
         while self._held:
             message = self._held[0]
             try:
                 if message.method not in _CANCEL:
-                    await self._settled(message)
+                    await self._recover_folder(message)
                 super().from_client(message)
             except PorticoError as error:
                 words = " ".join(filter(None, (error.message, error.suggestion)))
@@ -67,7 +67,7 @@ class RecoveryProxy(SessionProxy):
             finally:
                 del self._held[0]
 
-    async def _settled(self, message: Message) -> None:
+    async def _recover_folder(self, message: Message) -> None:
         try:
             asked = codecs.decode_json(message.params, _Named)
         except msgspec.DecodeError:
@@ -76,19 +76,11 @@ class RecoveryProxy(SessionProxy):
         folder = known.cwd if known is not None else asked.cwd
         if folder is None:
             return
-        told = await self._settle(Path(folder))
-        self._untold += [one for one in told if isinstance(one, Notice) and one not in self._untold]
+        notices = await self._recover(Path(folder))
+        self._pending += [one for one in notices if isinstance(one, Notice) and one not in self._pending]
         if known is not None and asked.session_id is not None:
-            while self._untold:
-                self._show(asked.session_id, self._untold.pop(0))
-
-    def _show(self, session_id: str, notice: Notice) -> None:
-        """Tell the person by a tool call, which every editor shows."""
-        words = "\n".join(filter(None, (notice.text, notice.details)))
-        call = acp.ToolCall(
-            tool_call_id=f"portico-{secrets.token_hex(6)}",
-            title=notice.text,
-            status="completed",
-            content=[acp.Content(content=acp.TextContent(text=words))],
-        )
-        self.tell_client("session/update", acp.SessionNotification(session_id=session_id, update=call))
+            while self._pending:
+                call = notice_call(self._pending.pop(0), asked.session_id)
+                self.tell_client(
+                    "session/update", acp.SessionNotification(session_id=asked.session_id, update=call)
+                )

@@ -1,12 +1,11 @@
-"""Turns of one session in an ACP editor: begin, end, and ask the person to apply, keep or discard.
+"""Turns of one session in an ACP editor: begin, end, and ask the user to apply, keep or discard each proposal.
 
-What is decided is carried out by `ReviewService`; nothing is applied without a clear yes. A turn that is cancelled
-asks nothing: what it changed waits, and is shown with the next one.
+`ReviewService` carries out the decision; nothing is applied unless the user chose to. A cancelled turn asks nothing:
+its changes are kept as a proposal and shown after the next turn.
 """
 
 import asyncio
-import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
 import msgspec
@@ -16,6 +15,7 @@ from portico.acp import _schema as acp
 from portico.acp.lenient_decoder import decode
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
+from portico.review.acp.notice import notice_call, own_call
 from portico.review.acp.proposal_card import (
     APPLY,
     DISCARD,
@@ -23,13 +23,12 @@ from portico.review.acp.proposal_card import (
     applied_message,
     failure_message,
     kept_message,
-    restore_hint,
-    text,
 )
 from portico.review.acp.working_copy_files import EditorBuffers
 from portico.review.acp.working_copy_proxy import ReviewedSession
 from portico.review.service import ReviewService
 from portico.rpc.messages import RpcError
+from portico.sessions.turn_review import ReviewSubject, TurnReview
 
 _ASK = "session/request_permission"
 
@@ -38,7 +37,7 @@ Ask = Callable[[str, acp.Wire], Awaitable[Raw]]
 
 
 class EditorTurns:
-    """The turns of one session. `tell` and `ask` speak to the editor in the agent's place."""
+    """Turns of one session. `tell` and `ask` speak to the editor on the agent's behalf."""
 
     def __init__(
         self,
@@ -56,64 +55,66 @@ class EditorTurns:
         self._confined = confined
         self._shown: set[tuple[str, int]] = set()
         self._running = False
+        target = ReviewSubject(
+            session_id=session.session_id, workspace=session.workspace, mode=session.review.mode
+        )
+        self._review = TurnReview(target, reviews, self._show, review=session.review)
 
     async def begin(self, label: str) -> None:
-        """PorticoError if the turn must not begin."""
-        session = self.session
-        if session.files is not None and not (self._confined and session.review.mode != "worktree"):
-            self._show_notices(
-                await self._reviews.note_files(
-                    session.session_id, session.workspace, label, git_only=self._confined
-                )
-            )
-        self._show_notices(await session.review.begin_turn(label))
+        """Prepare a turn; PorticoError if it must not begin."""
+        await self._review.note_files(label, confined=self._confined)
+        try:
+            await self._review.begin_turn(label)
+        except PorticoError:
+            await self._review.end_turn()
+            raise
         self._running = True
 
     async def end(self) -> None:
-        """Write down what the agent has changed; nobody is asked."""
+        """Propose what the agent changed, without asking the user. Without a running turn, do nothing."""
         if self._running:
-            session = self.session
-            self._show_notices(await self._reviews.changed_outside(session.session_id, session.workspace))
-            self._show_notices(await session.review.end_turn())
+            await self._review.end_turn()
             self._running = False
 
     async def finish(self, buffers: EditorBuffers, cancelled: asyncio.Event, *, asks: bool) -> None:
-        """End a turn and, if it `asks`, let the person decide on all that waits and was not shown before."""
+        """End a turn and, if it `asks`, let the user decide on each open proposal that was not shown before."""
         try:
             await self.end()
             if asks:
-                await self._decide(buffers, cancelled)
+                await self._decide_all(buffers, cancelled)
         except PorticoError as error:
-            self._show("What this turn changed could not be shown.", failure_message(error), "failed")
+            self._tell(
+                own_call("The changes of this turn could not be shown.", failure_message(error), "failed")
+            )
 
-    async def _decide(self, buffers: EditorBuffers, cancelled: asyncio.Event) -> None:
+    async def _decide_all(self, buffers: EditorBuffers, cancelled: asyncio.Event) -> None:
         for proposal in await self._reviews.proposals(self.session.session_id):
             key = proposal.id, proposal.revision
             if proposal.status == "open" and key not in self._shown and not cancelled.is_set():
                 self._shown.add(key)
-                await self._settle(*key, buffers, cancelled)
+                await self._decide(*key, buffers, cancelled)
 
-    async def _settle(
+    async def _decide(
         self, proposal_id: str, revision: int, buffers: EditorBuffers, cancelled: asyncio.Event
     ) -> None:
         session_id = self.session.session_id
-        told = await self._reviews.payload(session_id, proposal_id)
+        proposal = await self._reviews.payload(session_id, proposal_id)
         changes = await self._reviews.changes(session_id, proposal_id, revision)
-        card = ProposalCard(told, changes, self.session.workspace)
+        card = ProposalCard(proposal, changes, self.session.workspace)
         self._tell(card.announced())
-        match await self._asked(card, cancelled):
+        match await self._choice(card, cancelled):
             case "apply":
-                await self._apply(told, card, buffers)
+                await self._apply(proposal, card, buffers)
             case "discard":
                 await self._reviews.discard(session_id, proposal_id, revision)
                 self._tell(card.ended("completed", "Discarded. Your files are as they were."))
             case "keep":
                 self._tell(card.ended("completed", kept_message(session_id)))
 
-    async def _asked(
+    async def _choice(
         self, card: ProposalCard, cancelled: asyncio.Event
     ) -> Literal["apply", "keep", "discard"]:
-        """What the person chose. Whatever goes wrong on the way to a clear answer keeps the proposal."""
+        """The user's choice. Without a clear answer, the proposal is kept."""
         question = asyncio.ensure_future(self._ask(_ASK, card.question(self.session.agent_session_id)))
         gone = asyncio.ensure_future(cancelled.wait())
         try:
@@ -129,42 +130,34 @@ class EditorTurns:
         chosen = outcome.option_id if isinstance(outcome, acp.SelectedPermissionOutcome) else None
         return "apply" if chosen == APPLY else "discard" if chosen == DISCARD else "keep"
 
-    async def _apply(self, told: ProposalUpdated, card: ProposalCard, buffers: EditorBuffers) -> None:
+    async def _apply(self, proposal: ProposalUpdated, card: ProposalCard, buffers: EditorBuffers) -> None:
         try:
-            await self._save_open_files(told, buffers)
+            await self._save_open_files(proposal, buffers)
             session_id = self.session.session_id
-            decided = (await self._reviews.apply(session_id, told.proposal_id, told.revision)).decided
+            outcome = await self._reviews.apply(session_id, proposal.proposal_id, proposal.revision)
         except PorticoError as error:
             self._tell(card.ended("failed", failure_message(error)))
             return
-        status: acp.ToolCallStatus = "failed" if decided.conflicted else "completed"
-        self._tell(card.ended(status, applied_message(decided, self.session.workspace)))
+        status: acp.ToolCallStatus = "failed" if outcome.decided.conflicted else "completed"
+        self._tell(card.ended(status, applied_message(outcome.decided, self.session.workspace)))
 
-    async def _save_open_files(self, told: ProposalUpdated, buffers: EditorBuffers) -> None:
-        """Let the editor save what it has open of these files, so that the apply merges with it and keeps it."""
+    async def _save_open_files(self, proposal: ProposalUpdated, buffers: EditorBuffers) -> None:
+        """Have the editor save its unsaved text of these files, so that the apply merges with it."""
         files = self.session.files
         if files is None:
             return
-        for file in told.files:
+        for file in proposal.files:
             path = file.old_path or file.path
-            shown = await files.unsaved(self.session.agent_session_id, path, buffers)
-            if shown is not None and not await buffers.save(
-                self.session.agent_session_id, self.session.workspace / path, shown
+            unsaved = await files.unsaved(self.session.agent_session_id, path, buffers)
+            if unsaved is not None and not await buffers.save(
+                self.session.agent_session_id, self.session.workspace / path, unsaved
             ):
                 raise InvalidInput(
-                    f"Nothing was applied: {path} has changes in your editor that are not saved.",
+                    f"Nothing was applied: {path} has unsaved changes in your editor.",
                     suggestion=f"Save it, then run `portico review apply --session {self.session.session_id}`.",
                 )
 
-    def _show_notices(self, payloads: Sequence[AnyPayload]) -> None:
-        for payload in payloads:
-            if isinstance(payload, Notice):
-                words = payload.details or payload.text
-                if payload.checkpoint_id is not None:
-                    words += f"\n\n{restore_hint(payload.checkpoint_id, self.session.session_id)}"
-                self._show(payload.text, words, "completed")
-
-    def _show(self, title: str, words: str, status: acp.ToolCallStatus) -> None:
-        """Say something in Portico's own name, for which ACP has nothing that every editor shows but a tool call."""
-        call_id = f"portico-{secrets.token_hex(6)}"
-        self._tell(acp.ToolCall(tool_call_id=call_id, title=title, status=status, content=[text(words)]))
+    def _show(self, payload: AnyPayload) -> None:
+        """Notices are shown; proposals are asked about, and checkpoints need no word."""
+        if isinstance(payload, Notice):
+            self._tell(notice_call(payload, self.session.session_id))

@@ -1,7 +1,7 @@
 """Files of a working copy as an agent reads and writes them, with unsaved text of the ACP editor taken over.
 
-Writes land in the folder, and reads see them. Of a file that the agent has left alone the editor may have changes
-that nobody saved: it is asked first, and the folder takes those over.
+Writes go to the working copy, and reads see them. Before a file that the agent has not changed is read, the
+editor is asked for unsaved text, which the working copy then takes over.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class EditorBuffers:
             return None
 
     async def save(self, session_id: str, path: Path, content: str) -> bool:
-        """Have the editor write what it shows to the disk; whether it did."""
+        """Have the editor save its text; False if it did not."""
         if not self._offered.write_text_file:
             return False
         try:
@@ -96,7 +96,7 @@ class WorkingCopyFiles:
             await self._theirs.write_text(str(self.folder / path), asked.content)
 
     async def unsaved(self, session_id: str, path: str, buffers: EditorBuffers) -> str | None:
-        """What the editor shows of a file, if that is not what the disk has."""
+        """The editor's text of a file, if it differs from the disk."""
         try:
             saved = await self._own.read_text(str(self._workspace / path))
         except PorticoError:

@@ -1,7 +1,7 @@
 """Base proxy that serves the file and terminal requests of an agent from its working copy.
 
-It knows the open sessions, and those that are being opened. What is outside of their folders may be read by
-way of the editor, as ever, and cannot be written.
+It knows open sessions and those that are being opened. Files outside of their folders can be read through the
+editor, and cannot be written.
 """
 
 from collections.abc import Awaitable
@@ -24,7 +24,7 @@ from portico.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 
 
 class ReviewedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with both its names and where it works. `files` is there if that is not the workspace."""
+    """A session with both of its IDs. `files` is None if it works in the workspace itself."""
 
     agent_session_id: str
     session_id: SessionId
@@ -96,7 +96,7 @@ class WorkingCopyProxy(Proxy):
         self.place.spawn(self._serve(message, write()), "writing a file")
 
     def _run(self, message: Message, asked: acp.CreateTerminalRequest) -> None:
-        """The editor runs the command, in the folder."""
+        """Let the editor run the command in the working copy."""
         files, _ = self._files(asked.session_id, asked.cwd or "")
         path = None if files is None or asked.cwd is None else files.inside(asked.cwd)
         if files is None or (asked.cwd is not None and path is None):
@@ -107,10 +107,10 @@ class WorkingCopyProxy(Proxy):
         self.place.send_left(message.with_params({**fields, "cwd": str(cwd)}))
 
     def _files(self, session_id: str, path: str) -> tuple[WorkingCopyFiles | None, str | None]:
-        """Whose files a request is about, and the editor's name for that session.
+        """Working copy that a request is about, and the editor's ID of that session.
 
-        An agent may ask under a name of its own, for a part of a session or for one that is still being opened.
-        Then the path decides; what is written where no session works must not reach the person's files either.
+        An agent may use an ID of its own, for a subagent or a session that is still being opened. Then the
+        path decides, and a write that belongs to no session must not reach the person's files either.
         """
         if session_id in self.sessions:
             return self.sessions[session_id].files, session_id

@@ -15,8 +15,8 @@ import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.domain.events import Notice
+from portico.review.checkpoints.held_files import SnapshotBounds
 from portico.review.checkpoints.lifecycle import Checkpoints
-from portico.review.checkpoints.snapshot_repository import SnapshotBounds
 from portico.review.git.filters import clean, entries_of, store_as_is, with_entries
 from portico.review.git.repository import Repository
 from portico.review.git.uncommitted_work import UncommittedWork
@@ -41,7 +41,7 @@ class ComparedTrees(msgspec.Struct, frozen=True):
 
 
 class FilteredFiles:
-    """For one repository whose files a session changed in place."""
+    """Files with git filters in one repository that a session changed in place."""
 
     def __init__(self, repository: Repository, checkpoints: Checkpoints, scratch: Path) -> None:
         self._repository = repository

@@ -43,7 +43,9 @@ _NO_COMMIT = ""
 
 
 class FinishMethod(StrEnum):
-    """What becomes of a session's work: on the person's branch (as a merge or one commit), beside it, or away."""
+    """Where a session's work goes: to the person's branch (as a merge or one commit), to a ref of its own, or
+    nowhere.
+    """
 
     MERGE = "merge"
     SQUASH = "squash"
@@ -52,7 +54,7 @@ class FinishMethod(StrEnum):
 
 
 class BranchSession(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a session works and what it started from. `home_branch` is None where HEAD was detached."""
+    """Branch of a session and its starting point. `home_branch` is None if HEAD was detached."""
 
     slug: str
     branch: str
@@ -71,7 +73,7 @@ class BranchSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinishedWork(msgspec.Struct, frozen=True):
-    """What an end led to: the commit that holds the session's work, the ref by which it is found, what to tell."""
+    """Commit with the session's work, the ref that names it, and messages for the person."""
 
     ending: FinishMethod
     commit: str
@@ -88,7 +90,7 @@ class Branches:
         self._checkpoints = checkpoints
 
     async def begin(self, workspace: Path, slug: str) -> BranchSession:
-        """Keep what is there and go to the branch. A session that has begun already is gone on with."""
+        """Take a checkpoint and switch to the session's branch, or continue on it."""
         if not _SLUG.fullmatch(slug):
             raise InvalidInput(
                 f"“{slug}” cannot be part of the name of a branch.",
@@ -124,7 +126,7 @@ class Branches:
         return session
 
     async def find(self, workspace: Path, slug: str) -> BranchSession | None:
-        """A session that has begun and not ended, whoever began it."""
+        """A session that has begun and not finished."""
         return await self._find(await need_repository(workspace, self._environ), slug)
 
     async def taken(self, workspace: Path, slug: str) -> bool:
@@ -229,8 +231,8 @@ class Branches:
         paths = {each.path for each in changed}
         for folder in sorted({one for path in paths if (one := submodule_of(path, submodules))}):
             inner = await need_repository(repository.root / folder, self._environ)
-            told = await uncommitted(inner, self._folder)
-            if any(f"{folder}/{path}" in paths for path in told):
+            unsaved = await uncommitted(inner, self._folder)
+            if any(f"{folder}/{path}" in paths for path in unsaved):
                 raise InvalidInput(
                     f"The session has changed files in the submodule {folder}, which {session.branch} cannot hold.",
                     suggestion=f"Commit them there (git -C {folder} commit), or finish with merge or squash, which "
@@ -301,7 +303,7 @@ class Branches:
         if begun is not None:
             raise InvalidInput(
                 f"A session {begun.slug} has begun on {branch} and is not finished.",
-                suggestion=f"Go on with it by {await _switch(repository, branch)}, or choose another name.",
+                suggestion=f"Continue it with {await _switch(repository, branch)}, or choose another name.",
             )
         await repository.need_room_for_branches()
         if branch == current:
@@ -343,7 +345,7 @@ class Branches:
 
 
 async def _switch(repository: Repository, branch: str) -> str:
-    """How a person gets to a branch, one that somebody has deleted included."""
+    """Command that switches to a branch, even one that has been deleted."""
     there = await repository.branch_commit(branch) is not None
     return f"git switch {branch}" if there else f"git switch --create {branch}"
 

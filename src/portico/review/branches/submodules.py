@@ -18,7 +18,7 @@ from portico.review.git.uncommitted_work import check_index_free, install_index,
 
 
 class SubmodulePosition(msgspec.Struct, frozen=True):
-    """Where one submodule stood. `branch` is None where its HEAD was detached, as it mostly is."""
+    """Commit of one submodule. `branch` is None if its HEAD was detached, as it usually is."""
 
     path: bytes
     branch: str | None
@@ -26,7 +26,7 @@ class SubmodulePosition(msgspec.Struct, frozen=True):
 
 
 class Submodules:
-    """For all repositories. `index` says where the copy of a submodule's index is."""
+    """Submodules of all repositories. `index` returns the path for the copy of a submodule's index."""
 
     def __init__(
         self, scratch: Path, environ: Mapping[str, str], index: Callable[[Repository], Path]
@@ -36,7 +36,9 @@ class Submodules:
         self._index = index
 
     async def keep(self, repository: Repository) -> tuple[SubmodulePosition, ...]:
-        """Where those stand that are checked out and in the middle of nothing, the ones in submodules included."""
+        """Positions of all submodules that are checked out and have no operation in progress, nested ones
+        included.
+        """
         found: list[SubmodulePosition] = []
         async for path, inner in self._inside(repository, ""):
             try:

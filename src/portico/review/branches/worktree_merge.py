@@ -47,7 +47,9 @@ class PreparedCommit(msgspec.Struct, frozen=True):
 
 
 class WorktreeMerge:
-    """For one repository. `folder` of the agent's workspace in it; `scratch` is in the state folder."""
+    """Merge of a worktree into one repository. `folder` is the agent's workspace in it; `scratch` is in the
+    state folder.
+    """
 
     def __init__(self, repository: Repository, folder: Path, scratch: Path) -> None:
         self._repository = repository
@@ -57,9 +59,9 @@ class WorktreeMerge:
     async def prepare(
         self, changes: ChangeSet, ending: FinishMethod, message: str, *, run_filters: bool = False
     ) -> PreparedCommit:
-        """Commits of the changes. To bring them home, they are merged with what HEAD has by now.
+        """Commits of the changes, merged with the current HEAD.
 
-        InvalidInput names files in which that cannot be done, and SessionBusy another git that is in the way.
+        InvalidInput names files that cannot be merged. SessionBusy if another git holds the index lock.
         """
         head, home = await self._repository.settled_head()
         filtered: frozenset[str] = frozenset()
@@ -111,7 +113,7 @@ class WorktreeMerge:
         return parent if tree == parent_tree else await commit(self._repository, tree, [parent], message)
 
     async def keep(self, prepared: PreparedCommit, reference: str, ending: FinishMethod) -> FinishedWork:
-        """Let a new ref lead to the commit, beside what the person has and what was kept before."""
+        """Create a new ref for the commit, without touching existing ones."""
         name, number = reference, 1
         while (there := await self._repository.commit_of(name)) is not None:
             if await tree_of(self._repository, there) == prepared.tree:
@@ -123,7 +125,7 @@ class WorktreeMerge:
         return FinishedWork(ending, prepared.commit, name, prepared.notices)
 
     async def hold(self, session: str, prepared: PreparedCommit) -> None:
-        """Let nobody tidy a commit away that the person's branch shall be led to."""
+        """Protect the commit from git's garbage collection until the person's branch has it."""
         await self._repository.git.run("update-ref", _held(session), prepared.commit)
 
     async def let_go(self, session: str) -> None:
@@ -168,7 +170,7 @@ class WorktreeMerge:
         return FinishedWork(ending, prepared.commit, reference, prepared.notices)
 
     async def _staged(self, home: str, merged: str) -> str:
-        """What the person has staged, with the session's work beside it."""
+        """The person's staged changes, with the session's work added."""
         index = await staged_tree(self._repository, self._scratch)
         return await self._merged(await tree_of(self._repository, home), index, merged)
 
@@ -224,7 +226,7 @@ class WorktreeMerge:
     def _side(
         self, changes: tuple[FileChange, ...], new: bool
     ) -> Iterator[tuple[str, FileContent, int | None]]:
-        """One side of each file that is there on that side."""
+        """Files that exist on one side."""
         for change in changes:
             content, mode = (change.new, change.new_mode) if new else (change.old, change.old_mode)
             if content is not None:

@@ -109,7 +109,7 @@ def _copy(source: BinaryIO, size: int, target: BinaryIO) -> None:
     while size > 0:
         chunk = source.read(min(size, _CHUNK_BYTES))
         if not chunk:
-            raise StoreFailed("The checkpoint is cut short; everything is as it was.")
+            raise StoreFailed("The checkpoint is incomplete; no file was changed.")
         target.write(chunk)
         size -= len(chunk)
     target.flush()

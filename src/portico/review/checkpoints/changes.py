@@ -28,10 +28,10 @@ _Files = dict[str, _File]
 async def changes_put_aside(
     checkpoints: Checkpoints, workspace: Path, restored: RestoredCheckpoint
 ) -> ChangeSet:
-    """What the person had changed and a restore took away, as changes to the restored files.
+    """The person's changes that a restore removed, as changes to the restored files.
 
-    Where the agent had a hand in a file too, each of the person's own steps is done again on what was restored,
-    if they can be told apart.
+    In a file that the agent changed too, each of the person's edits is replayed on the restored content, if
+    it can be separated.
     """
     paths = {each.path for each in restored.changes}
     if not paths:
@@ -86,7 +86,7 @@ async def changes_since(
 
 
 class _Mixed(Exception):
-    """What the person did cannot be told apart from what the agent did."""
+    """The person's edits cannot be separated from the agent's."""
 
 
 def _redone(earlier: _File | None, later: _File | None, now: _File | None) -> _File | None:

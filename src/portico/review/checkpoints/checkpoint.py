@@ -4,8 +4,16 @@ from enum import StrEnum
 
 import msgspec
 
-from portico.review.checkpoints.snapshot_repository import OmittedFile, Snapshot
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.git.tree_changes import TreeChange
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A tree in the snapshot repository, the name of its files' permissions, and the files that it lacks."""
+
+    tree: str
+    permissions: str
+    left_out: tuple[OmittedFile, ...] = ()
 
 
 class Moment(StrEnum):
@@ -42,10 +50,11 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RestoredCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """What a restore did. `kept` holds the tree from before; `changes` are the person's, to be proposed again.
+    """Result of a restore. `kept` holds the tree from before; `changes` are the person's, to be proposed
+    again.
 
-    A change leads from the restored content to that in `kept`. `own` are the times between which the person was
-    alone with the files, each by two checkpoints: what changed there and nowhere else comes back.
+    A change leads from the restored content to that in `kept`. `own` are pairs of checkpoints between which
+    only the person changed files.
     """
 
     checkpoint: Checkpoint
@@ -56,7 +65,14 @@ class RestoredCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retention(msgspec.Struct, frozen=True):
-    """How many checkpoints of a workspace are kept, and how long."""
+    """Number and age of the checkpoints that are kept for each workspace."""
 
     count: int = 200
     milliseconds: int = 30 * 24 * 3600 * 1000
+
+    @property
+    def slack(self) -> int:
+        """Number of checkpoints above `count` that may accumulate before they are pruned, since pruning takes
+        git longer than a checkpoint.
+        """
+        return self.count // 10

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from portico.review.checkpoints.checkpoint import Checkpoint, Moment
-from portico.review.checkpoints.snapshot_repository import Snapshot, SnapshotDifference, SnapshotRepository
+from portico.review.checkpoints.checkpoint import Checkpoint, Moment, Snapshot
+from portico.review.checkpoints.snapshot_repository import SnapshotDifference, SnapshotRepository
 
 ChangeKind = Literal["changed", "new", "removed", "permissions"]
 _BEGINNINGS = frozenset({Moment.BEFORE_TURN, Moment.BEFORE_APPLY})
@@ -45,17 +45,17 @@ def steps(listed: Collection[Checkpoint], first: str = "", last: str = "~") -> I
 
 
 async def compare(
-    shadow: SnapshotRepository,
+    snapshots: SnapshotRepository,
     before: Checkpoint,
     now: Snapshot,
     listed: Collection[Checkpoint],
     touched: Collection[str],
 ) -> CheckpointComparison:
-    """What changed since a checkpoint, without what other sessions are known to have done meanwhile."""
-    differences = await shadow.differences(before.tree, now.tree)
-    known = await _known(shadow, before, now, listed)
+    """Changes since a checkpoint, without those that other sessions are known to have made."""
+    differences = await snapshots.differences(before.tree, now.tree)
+    known = await _known(snapshots, before, now, listed)
     changes = {each.path: _kind(each) for each in differences if each.path not in known}
-    earlier, later = shadow.permissions(before.permissions), shadow.permissions(now.permissions)
+    earlier, later = snapshots.permissions(before.permissions), snapshots.permissions(now.permissions)
     differing = {each.path for each in differences}
     if earlier is not None and later is not None:
         for path, _, _ in earlier.differing(later):
@@ -63,19 +63,19 @@ async def compare(
                 changes[path] = "permissions"
     unheld = set(touched) - differing
     if unheld:
-        unheld -= await shadow.names(before.tree) | await shadow.names(now.tree)
+        unheld -= await snapshots.names(before.tree) | await snapshots.names(now.tree)
     return CheckpointComparison(changes, frozenset(unheld))
 
 
 async def _known(
-    shadow: SnapshotRepository, before: Checkpoint, now: Snapshot, listed: Collection[Checkpoint]
+    snapshots: SnapshotRepository, before: Checkpoint, now: Snapshot, listed: Collection[Checkpoint]
 ) -> set[str]:
     """Files that another session changed since, and that are still as it left them."""
     known: set[str] = set()
     for step in steps(listed):
         if step.worked and step.later.id > before.id:
-            changed = {each.path for each in await shadow.differences(step.earlier.tree, step.later.tree)}
-            again = {each.path for each in await shadow.differences(step.later.tree, now.tree)}
+            changed = {each.path for each in await snapshots.differences(step.earlier.tree, step.later.tree)}
+            again = {each.path for each in await snapshots.differences(step.later.tree, now.tree)}
             known = (known | changed) - again
     return known
 

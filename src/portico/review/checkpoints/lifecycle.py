@@ -1,7 +1,7 @@
 """Checkpoints of all workspaces: take, list, compare, restore, prune.
 
-The person's index, HEAD, stash and refs are never touched: everything is in a `SnapshotRepository` of the workspace. A
-restore first keeps what is there as a checkpoint of its own, so that nothing is ever lost by going back.
+The person's index, HEAD, stash and refs are never touched: everything is in a `SnapshotRepository` of the
+workspace. A restore first takes a checkpoint of the current state, so that nothing is lost by it.
 """
 
 import asyncio
@@ -15,31 +15,28 @@ from pathlib import Path
 
 import msgspec
 
-from portico.domain import codecs
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import make_session_id
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
-from portico.review.checkpoints.checkpoint import Checkpoint, Moment, RestoredCheckpoint, Retention
+from portico.review.checkpoints.checkpoint import Checkpoint, Moment, RestoredCheckpoint, Retention, Snapshot
 from portico.review.checkpoints.comparison import CheckpointComparison, compare, steps
+from portico.review.checkpoints.held_files import STAGING_PREFIX, SnapshotBounds
 from portico.review.checkpoints.permissions import FilePermissions, forget_all_but
 from portico.review.checkpoints.snapshot_repository import (
-    STAGING_PREFIX,
-    OmittedFile,
-    Snapshot,
-    SnapshotBounds,
     SnapshotDifference,
     SnapshotIncomplete,
     SnapshotRepository,
 )
 from portico.review.files.file_swap import ChangedMeanwhile, FileSwap, SwapStep, SwapTarget, restore_mode
 from portico.review.files.leftovers import JOURNAL
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.process_lock import cannot_write, process_lock
 from portico.review.files.rollbacks import Rollback, Rollbacks
 from portico.review.files.worker_thread import run_to_end
+from portico.review.git.repository import RepositoryFinder
 from portico.review.git.tree_changes import TreeChange, tree_changes
 from portico.sessions.ports import Clock
 
-_REFS = "refs/checkpoints"
 _NAMED_LEFT_OUT = 50
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.1
@@ -48,7 +45,9 @@ _WATCH_SECONDS = 1.0
 
 
 class Checkpoints:
-    """The checkpoints of all workspaces, in one folder of `ours`, the state folder, which none of them holds."""
+    """Checkpoints of all workspaces, in one folder of `ours`, the state folder, which is part of no
+    checkpoint.
+    """
 
     def __init__(
         self,
@@ -70,182 +69,189 @@ class Checkpoints:
         self._retention = retention or Retention()
         self._rollbacks = rollbacks or Rollbacks(folder.with_name("rollbacks"))
         self._step = step
+        self._repositories = RepositoryFinder(environ)
         self._busy: dict[Path, asyncio.Lock] = {}
 
     async def create(
         self, workspace: Path, label: str, moment: Moment = Moment.BEFORE_TURN, *, hurried: bool = False
     ) -> Checkpoint:
-        """Keep the workspace as it is now. If that is `hurried`, only as long as nobody minds waiting for it."""
-        async with self._opened(workspace) as shadow:
-            snapshot = await shadow.snapshot(self._bounds, hurried=hurried)
-            return await self._keep(shadow, snapshot, label, moment, await self._list(shadow))
+        """Take a checkpoint of the workspace. A `hurried` one fails if it takes too long."""
+        async with self._opened(workspace) as snapshots:
+            snapshot = await snapshots.snapshot(self._bounds, hurried=hurried)
+            return await self._keep(snapshots, snapshot, label, moment, await snapshots.refs.list())
 
     async def create_if_changed(
         self, workspace: Path, label: str, moment: Moment, *, hurried: bool = False
     ) -> Checkpoint | None:
-        """Keep the workspace, unless the newest checkpoint holds all of it just so."""
-        async with self._opened(workspace) as shadow:
-            snapshot = await shadow.snapshot(self._bounds, hurried=hurried)
-            listed = await self._list(shadow)
+        """Take a checkpoint, unless the newest one holds the same state."""
+        async with self._opened(workspace) as snapshots:
+            snapshot = await snapshots.snapshot(self._bounds, hurried=hurried)
+            listed = await snapshots.refs.list()
             if any(each.holds(snapshot) for each in [one for one in listed if not one.watch][:1]):
                 return None
-            return await self._keep(shadow, snapshot, label, moment, listed)
+            return await self._keep(snapshots, snapshot, label, moment, listed)
 
     async def watch(self, workspace: Path, label: str) -> Checkpoint:
-        """The newest checkpoint if it holds the workspace just so, and else a new one to compare with later."""
-        async with self._opened(workspace) as shadow:
+        """The newest checkpoint if it holds the current state, else a new one to compare with later."""
+        async with self._opened(workspace) as snapshots:
             taking = min(self._bounds.taking_seconds, _WATCH_SECONDS)
             bounds = msgspec.structs.replace(self._bounds, taking_seconds=taking)
-            snapshot = await shadow.snapshot(bounds, hurried=True)
-            listed = await self._list(shadow)
+            snapshot = await snapshots.snapshot(bounds, hurried=True)
+            listed = await snapshots.refs.list()
             if listed and listed[0].holds(snapshot):
                 return listed[0]
-            return await self._keep(shadow, snapshot, label, Moment.BEFORE_TURN, listed, watch=True)
+            return await self._keep(snapshots, snapshot, label, Moment.BEFORE_TURN, listed, watch=True)
 
     async def compare(
         self, workspace: Path, checkpoint_id: str, touched: Collection[str]
     ) -> CheckpointComparison:
-        """What changed since a checkpoint, other sessions' work left out; and which `touched` files it lacks."""
-        async with self._opened(workspace) as shadow:
-            before = await self._find(shadow, checkpoint_id)
-            now = await shadow.snapshot(self._bounds, hurried=True)
-            return await compare(shadow, before, now, await self._list(shadow), touched)
+        """Changes since a checkpoint without those of other sessions, and the `touched` files that it does
+        not hold.
+        """
+        async with self._opened(workspace) as snapshots:
+            before = await self._find(snapshots, checkpoint_id)
+            now = await snapshots.snapshot(self._bounds, hurried=True)
+            return await compare(snapshots, before, now, await snapshots.refs.list(), touched)
 
-    async def go_on(self, workspace: Path) -> None:
-        """Take what a hurried checkpoint could not while the agent works, so that the next has little left to do."""
+    async def continue_snapshot(self, workspace: Path) -> None:
+        """Finish what a hurried checkpoint could not, while the agent works, so that the next one is quick."""
         bounds = msgspec.structs.replace(self._bounds, listing_seconds=_PATIENT_SECONDS)
         whole = False
         while not whole:
-            async with self._opened(workspace) as shadow:
+            async with self._opened(workspace) as snapshots:
                 with contextlib.suppress(SnapshotIncomplete):
-                    await shadow.snapshot(bounds, hurried=True, aside=True)
+                    await snapshots.snapshot(bounds, hurried=True, aside=True)
                     whole = True
             await asyncio.sleep(_PAUSE_SECONDS)  # Let others have the store who wait for it.
 
     async def list(self, workspace: Path) -> tuple[Checkpoint, ...]:
         """Newest first."""
-        async with self._opened(workspace) as shadow:
-            return await self._list(shadow)
+        async with self._opened(workspace) as snapshots:
+            return await snapshots.refs.list()
 
     async def diff(
         self, workspace: Path, checkpoint_id: str, until: str | None = None
     ) -> tuple[TreeChange, ...]:
-        """What changed from a checkpoint to another, or to now."""
-        async with self._opened(workspace) as shadow:
-            old = await self._find(shadow, checkpoint_id)
+        """Changes from a checkpoint to another one, or to the current files."""
+        async with self._opened(workspace) as snapshots:
+            old = await self._find(snapshots, checkpoint_id)
             if until is None:
-                new = (await shadow.snapshot(self._bounds)).tree
+                new = (await snapshots.snapshot(self._bounds)).tree
             else:
-                new = (await self._find(shadow, until)).tree
-            return await tree_changes(shadow.git, old.tree, new)
+                new = (await self._find(snapshots, until)).tree
+            return await tree_changes(snapshots.git, old.tree, new)
 
     async def read(self, workspace: Path, checkpoint_id: str, path: str) -> bytes | None:
         """The content of a file (for a link, where it points) at a checkpoint; None if it was not there."""
-        async with self._opened(workspace) as shadow:
-            checkpoint = await self._find(shadow, checkpoint_id)
-            return await read_blob(shadow.git, checkpoint.tree, path)
+        async with self._opened(workspace) as snapshots:
+            checkpoint = await self._find(snapshots, checkpoint_id)
+            return await read_blob(snapshots.git, checkpoint.tree, path)
 
     async def contents(
         self, workspace: Path, checkpoint_id: str, paths: Collection[str]
     ) -> dict[str, tuple[str, bytes]]:
         """The git mode and content of each of these files that was there at a checkpoint."""
-        async with self._opened(workspace) as shadow:
-            checkpoint = await self._find(shadow, checkpoint_id)
-            return await read_blobs(shadow.git, checkpoint.tree, paths)
+        async with self._opened(workspace) as snapshots:
+            checkpoint = await self._find(snapshots, checkpoint_id)
+            return await read_blobs(snapshots.git, checkpoint.tree, paths)
 
     async def permissions(self, workspace: Path, checkpoint_id: str) -> FilePermissions | None:
-        """What the files might be done with at a checkpoint; None if it is from before that was kept."""
-        async with self._opened(workspace) as shadow:
-            checkpoint = await self._find(shadow, checkpoint_id)
-            return await asyncio.to_thread(shadow.permissions, checkpoint.permissions)
+        """File permissions at a checkpoint; None for old checkpoints without them."""
+        async with self._opened(workspace) as snapshots:
+            checkpoint = await self._find(snapshots, checkpoint_id)
+            return await asyncio.to_thread(snapshots.permissions, checkpoint.permissions)
 
     async def restore(
         self, workspace: Path, checkpoint_id: str, keeping: Callable[[Checkpoint], None] | None = None
     ) -> RestoredCheckpoint:
-        """Make the workspace exactly what it was at a checkpoint, or leave it and say why.
+        """Restore the workspace to a checkpoint exactly, or change nothing and raise.
 
-        `keeping` hears which checkpoint holds the tree from before, before any file is touched.
+        `keeping` is called with the checkpoint of the current state before any file is touched.
         """
-        async with self._opened(workspace) as shadow:
-            target = await self._find(shadow, checkpoint_id)
+        async with self._opened(workspace) as snapshots:
+            target = await self._find(snapshots, checkpoint_id)
             for _ in range(_ATTEMPTS):
                 kept = await self._kept(
-                    shadow, f"Before going back to: {target.label}", Moment.BEFORE_RESTORE
+                    snapshots, f"Before going back to: {target.label}", Moment.BEFORE_RESTORE
                 )
                 if keeping is not None:
                     keeping(kept)
-                if await self._swapped(shadow, kept, target):
+                if await self._swapped(snapshots, kept, target):
                     break
             else:
                 raise SessionBusy(
                     "Files keep changing while they are restored; everything is as it was.",
                     suggestion="Stop the agent or program that writes here, and restore again.",
                 )
-            return await self._attributed(shadow, target, kept)
+            return await self._attributed(snapshots, target, kept)
 
     async def put_aside(self, workspace: Path, checkpoint_id: str, kept_id: str) -> RestoredCheckpoint | None:
-        """What a restore did, for whoever was killed before it could tell. None if it has not happened."""
-        async with self._opened(workspace) as shadow:
-            if not await asyncio.to_thread(self._swap(shadow).has_happened, kept_id):
+        """Result of a restore whose process was killed before it could return. None if the restore did not
+        happen.
+        """
+        async with self._opened(workspace) as snapshots:
+            if not await asyncio.to_thread(self._swap(snapshots).has_happened, kept_id):
                 return None
-            target, kept = await self._find(shadow, checkpoint_id), await self._find(shadow, kept_id)
-            return await self._attributed(shadow, target, kept)
+            target, kept = await self._find(snapshots, checkpoint_id), await self._find(snapshots, kept_id)
+            return await self._attributed(snapshots, target, kept)
 
     async def release(self, workspace: Path, checkpoint_id: str) -> None:
-        """Let a checkpoint grow old like any other."""
-        async with self._opened(workspace) as shadow:
-            checkpoint = await self._find(shadow, checkpoint_id)
-            await self._record(shadow, msgspec.structs.replace(checkpoint, moment=Moment.BEFORE_TURN))
+        """Make a checkpoint subject to retention."""
+        async with self._opened(workspace) as snapshots:
+            checkpoint = await self._find(snapshots, checkpoint_id)
+            await snapshots.refs.write(msgspec.structs.replace(checkpoint, moment=Moment.BEFORE_TURN))
 
     async def recover(self, workspace: Path, *, waits: bool = True) -> Rollback | None:
-        """Undo a restore that was killed halfway; every other call does so too. SessionBusy while it is under way."""
-        async with self._alone(self._shadow(workspace), waits=waits) as rollback:
+        """Undo an interrupted restore, as every other call does first. SessionBusy while a restore is
+        running.
+        """
+        async with self._alone(self._snapshots_of(workspace), waits=waits) as rollback:
             return rollback
 
-    async def _swapped(self, shadow: SnapshotRepository, kept: Checkpoint, target: Checkpoint) -> bool:
-        """Whether the files could be put in place before anybody changed one more."""
-        differences = await shadow.differences(kept.tree, target.tree)
-        put = not differences or await self._put(shadow, kept, target, differences)
+    async def _swapped(self, snapshots: SnapshotRepository, kept: Checkpoint, target: Checkpoint) -> bool:
+        """Put the files in place; False if one changed at the same time."""
+        differences = await snapshots.differences(kept.tree, target.tree)
+        put = not differences or await self._put(snapshots, kept, target, differences)
         if put:
             moved = {each.path for each in differences}
-            await asyncio.to_thread(_give_back_rights, shadow, kept, target, moved)
+            await asyncio.to_thread(_give_back_rights, snapshots, kept, target, moved)
         return put
 
     async def _put(
         self,
-        shadow: SnapshotRepository,
+        snapshots: SnapshotRepository,
         kept: Checkpoint,
         target: Checkpoint,
         differences: tuple[SnapshotDifference, ...],
     ) -> bool:
-        swap = self._swap(shadow)
+        swap = self._swap(snapshots)
         staging = await asyncio.to_thread(swap.stage)
         try:
             blobs = [(number, each) for number, each in enumerate(differences) if each.new.exists]
-            permissions = await asyncio.to_thread(shadow.permissions, target.permissions)
+            permissions = await asyncio.to_thread(snapshots.permissions, target.permissions)
             wanted_files = [(staging.new / str(number), each) for number, each in blobs]
-            await write_blobs(shadow.git, shadow.folder, wanted_files, permissions)
+            await write_blobs(snapshots.git, snapshots.folder, wanted_files, permissions)
             seen = await asyncio.to_thread(swap.look, [each.path for each in differences if each.old.exists])
-            settled = (await shadow.snapshot(self._bounds)).tree == kept.tree
-            if settled:
+            unchanged = (await snapshots.snapshot(self._bounds)).tree == kept.tree
+            if unchanged:
                 wanted = [_wanted(number, each) for number, each in enumerate(differences)]
                 await run_to_end(lambda _: swap.perform(staging, wanted, seen, kept.id))
-            return settled
+            return unchanged
         except ChangedMeanwhile:
             return False
         finally:
             await asyncio.to_thread(swap.sweep)
 
     async def _attributed(
-        self, shadow: SnapshotRepository, target: Checkpoint, kept: Checkpoint
+        self, snapshots: SnapshotRepository, target: Checkpoint, kept: Checkpoint
     ) -> RestoredCheckpoint:
-        """The changes since a checkpoint, parted into those with the person's hand in them and the agent's."""
-        changes = await tree_changes(shadow.git, target.tree, kept.tree)
+        """Changes since a checkpoint, separated into the person's and the agent's."""
+        changes = await tree_changes(snapshots.git, target.tree, kept.tree)
         theirs: set[str] = set()
         own = []
-        for earlier, later, worked in steps(await self._list(shadow), target.id, kept.id):
+        for earlier, later, worked in steps(await snapshots.refs.list(), target.id, kept.id):
             if earlier.tree != later.tree and not worked:
-                theirs |= {each.path for each in await shadow.differences(earlier.tree, later.tree)}
+                theirs |= {each.path for each in await snapshots.differences(earlier.tree, later.tree)}
                 own.append((earlier.id, later.id))
         return RestoredCheckpoint(
             checkpoint=target,
@@ -255,16 +261,16 @@ class Checkpoints:
             own=tuple(own),
         )
 
-    async def _kept(self, shadow: SnapshotRepository, label: str, moment: Moment) -> Checkpoint:
-        """The workspace as it is now, with all older checkpoints still there."""
-        snapshot = await shadow.snapshot(self._bounds)
-        checkpoint = self._made(snapshot, label, moment, await self._list(shadow))
-        await self._record(shadow, checkpoint)
+    async def _kept(self, snapshots: SnapshotRepository, label: str, moment: Moment) -> Checkpoint:
+        """Checkpoint of the current state, without pruning older ones."""
+        snapshot = await snapshots.snapshot(self._bounds)
+        checkpoint = self._made(snapshot, label, moment, await snapshots.refs.list())
+        await snapshots.refs.write(checkpoint)
         return checkpoint
 
     async def _keep(
         self,
-        shadow: SnapshotRepository,
+        snapshots: SnapshotRepository,
         snapshot: Snapshot,
         label: str,
         moment: Moment,
@@ -274,8 +280,8 @@ class Checkpoints:
     ) -> Checkpoint:
         made = self._made(snapshot, label, moment, listed)
         checkpoint = msgspec.structs.replace(made, watch=watch)
-        await self._record(shadow, checkpoint)
-        await self._prune(shadow, (checkpoint, *listed))
+        await snapshots.refs.write(checkpoint)
+        await self._prune(snapshots, (checkpoint, *listed))
         return checkpoint
 
     def _made(
@@ -298,26 +304,16 @@ class Checkpoints:
             left_out_count=len(snapshot.left_out),
         )
 
-    async def _record(self, shadow: SnapshotRepository, checkpoint: Checkpoint) -> None:
-        commit = await shadow.git.run("commit-tree", checkpoint.tree, given=msgspec.json.encode(checkpoint))
-        await shadow.git.run("update-ref", f"{_REFS}/{checkpoint.id}", commit.text)
-
-    async def _list(self, shadow: SnapshotRepository) -> tuple[Checkpoint, ...]:
-        answer = await shadow.git.run(
-            "for-each-ref", "--sort=-refname", "--format=%(contents:subject)", _REFS
-        )
-        return tuple(codecs.decode_json(line, Checkpoint) for line in answer.output.splitlines() if line)
-
-    async def _find(self, shadow: SnapshotRepository, checkpoint_id: str) -> Checkpoint:
-        for each in await self._list(shadow):
+    async def _find(self, snapshots: SnapshotRepository, checkpoint_id: str) -> Checkpoint:
+        for each in await snapshots.refs.list():
             if each.id == checkpoint_id:
                 return each
         raise InvalidInput(
-            f"There is no checkpoint {checkpoint_id} of {shadow.workspace}.",
+            f"There is no checkpoint {checkpoint_id} of {snapshots.workspace}.",
             suggestion="List the checkpoints of this workspace; old ones are removed after a while.",
         )
 
-    async def _prune(self, shadow: SnapshotRepository, listed: tuple[Checkpoint, ...]) -> None:
+    async def _prune(self, snapshots: SnapshotRepository, listed: tuple[Checkpoint, ...]) -> None:
         oldest = self._clock.now_ms() - self._retention.milliseconds
         gone = [
             each
@@ -326,47 +322,47 @@ class Checkpoints:
             and each.moment is not Moment.BEFORE_BRANCH
             and (place >= self._retention.count or each.at_ms < oldest)
         ]
-        if gone:
-            commands = "".join(f"delete {_REFS}/{each.id}\n" for each in gone)
-            await shadow.git.run("update-ref", "--stdin", given=commands.encode())
+        if len(gone) > self._retention.slack:
+            await snapshots.refs.delete(gone)
             left = {each.permissions for each in listed if each not in gone}
-            await asyncio.to_thread(forget_all_but, shadow.folder, left)
-            await shadow.tidy()
+            await asyncio.to_thread(forget_all_but, snapshots.folder, left)
+            await snapshots.tidy()
 
-    def _shadow(self, workspace: Path) -> SnapshotRepository:
+    def _snapshots_of(self, workspace: Path) -> SnapshotRepository:
         real = Path(os.path.realpath(workspace))
         if not real.is_dir():
             raise InvalidInput(f"{workspace} is not a folder, so it has no checkpoints.")
         name = hashlib.sha256(os.fsencode(real)).hexdigest()[:24]
-        return SnapshotRepository(real, self._folder / name, self._environ, self._ours)
+        folder = self._folder / name
+        return SnapshotRepository(real, folder, self._environ, self._ours, self._repositories)
 
-    def _swap(self, shadow: SnapshotRepository) -> FileSwap:
-        owner = hashlib.sha256(os.fsencode(shadow.folder)).hexdigest()[:8]
+    def _swap(self, snapshots: SnapshotRepository) -> FileSwap:
+        owner = hashlib.sha256(os.fsencode(snapshots.folder)).hexdigest()[:8]
         prefix = f"{STAGING_PREFIX}{owner}-"
-        return FileSwap(shadow.workspace, shadow.folder / JOURNAL, prefix, self._rollbacks, self._step)
+        return FileSwap(snapshots.workspace, snapshots.folder / JOURNAL, prefix, self._rollbacks, self._step)
 
     @asynccontextmanager
     async def _opened(self, workspace: Path) -> AsyncIterator[SnapshotRepository]:
-        """The store of a workspace, for nobody else meanwhile, with an unfinished restore undone."""
-        shadow = self._shadow(workspace)
-        async with self._alone(shadow):
-            await shadow.prepare()
-            yield shadow
+        """The snapshot repository of a workspace, locked, after an interrupted restore is undone."""
+        snapshots = self._snapshots_of(workspace)
+        async with self._alone(snapshots):
+            await snapshots.prepare()
+            yield snapshots
 
     @asynccontextmanager
     async def _alone(
-        self, shadow: SnapshotRepository, *, waits: bool = True
+        self, snapshots: SnapshotRepository, *, waits: bool = True
     ) -> AsyncIterator[Rollback | None]:
-        busy = self._busy.setdefault(shadow.folder, asyncio.Lock())
-        async with busy, process_lock(shadow.folder / "lock", waits=waits):
+        busy = self._busy.setdefault(snapshots.folder, asyncio.Lock())
+        async with busy, process_lock(snapshots.folder / "lock", waits=waits):
             try:
-                swap = self._swap(shadow)
+                swap = self._swap(snapshots)
                 rollback = await run_to_end(lambda _: swap.undo())
                 await asyncio.to_thread(swap.sweep)
                 yield rollback
             except OSError as error:
-                inside = str(error.filename).startswith(f"{shadow.workspace}/")
-                raise cannot_write(shadow.workspace if inside else shadow.folder, error) from error
+                inside = str(error.filename).startswith(f"{snapshots.workspace}/")
+                raise cannot_write(snapshots.workspace if inside else snapshots.folder, error) from error
 
 
 def _wanted(number: int, difference: SnapshotDifference) -> SwapTarget:
@@ -375,17 +371,17 @@ def _wanted(number: int, difference: SnapshotDifference) -> SwapTarget:
 
 
 def _give_back_rights(
-    shadow: SnapshotRepository, kept: Checkpoint, target: Checkpoint, moved: Collection[str]
+    snapshots: SnapshotRepository, kept: Checkpoint, target: Checkpoint, moved: Collection[str]
 ) -> None:
-    """Take back what was changed in the rights alone of files that were not `moved` and so have theirs."""
-    now, then = shadow.permissions(kept.permissions), shadow.permissions(target.permissions)
+    """Restore permissions of files whose content did not change."""
+    now, then = snapshots.permissions(kept.permissions), snapshots.permissions(target.permissions)
     if now is None or then is None or kept.permissions == target.permissions:
         return
     for path, had, has in then.differing(now):
         if path not in moved:
-            restore_mode(shadow.workspace / path, has, had)
+            restore_mode(snapshots.workspace / path, has, had)
 
 
 def _plain(text: str) -> str:
-    """One line that any reader can show: names that are no text come out escaped."""
+    """One printable line; bytes that are not text are escaped."""
     return text.encode(errors="backslashreplace").decode().replace("\n", " ")

@@ -1,7 +1,7 @@
 """Permission bits of the files in a snapshot, of which git keeps only the executable bit.
 
 Most files have what the system gives to new ones, so only the others are named. A state is kept in a file by its
-digest; many checkpoints share one. Which files may have changed is for `shadows` to say.
+digest; many checkpoints share one. Which files may have changed is for `SnapshotRepository` to say.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ class FilePermissions(msgspec.Struct, frozen=True):
                 yield path, self.of(path, program=program), later.of(path, program=program)
 
     def followed(self, gone: Iterable[str], looked_at: Mapping[str, int]) -> "FilePermissions":
-        """The same once files have gone, and others have been looked at: modes as the system gives them."""
+        """Updated permissions after files were removed or changed."""
         if not self.others and not looked_at:
             return self
         others = dict(self.others)
@@ -54,7 +54,7 @@ class FilePermissions(msgspec.Struct, frozen=True):
 
 
 def first(folder: Path) -> FilePermissions:
-    """What holds where nothing is known yet: all files are as the system makes them."""
+    """Permissions for a workspace without snapshots: the system's defaults for new files."""
     probe = folder / f"{_CURRENT}.probe"
     with contextlib.suppress(FileNotFoundError):
         probe.unlink()
@@ -65,7 +65,7 @@ def first(folder: Path) -> FilePermissions:
 
 
 class CurrentPermissions(msgspec.Struct, frozen=True):
-    """What the last snapshot left, and its name. Files that are `unsettled` are to be looked at again."""
+    """Permissions after the last snapshot, and their name. `unsettled` files must be checked again."""
 
     name: str
     permissions: FilePermissions
@@ -78,7 +78,7 @@ class _Stored(msgspec.Struct, frozen=True):
 
 
 def current(folder: Path) -> CurrentPermissions | None:
-    """What the next snapshot goes on from; None if there was none before, or none that kept this."""
+    """Permissions after the last snapshot; None if there was none."""
     try:
         stored = codecs.decode_msgpack((folder / _CURRENT).read_bytes(), _Stored)
     except (OSError, msgspec.DecodeError):
@@ -104,7 +104,7 @@ def load(folder: Path, name: str | None) -> FilePermissions | None:
 def keep(
     folder: Path, permissions: FilePermissions, unsettled: tuple[str, ...], before: CurrentPermissions | None
 ) -> str:
-    """Make it what the next snapshot goes on from, unless that is what was there `before`; its name."""
+    """Store the permissions for the next snapshot, unless they are the same as `before`; their name."""
     if before is not None and before.permissions is permissions and before.unsettled == unsettled:
         return before.name
     in_order = FilePermissions(permissions.usual, dict(sorted(permissions.others.items())))

@@ -29,7 +29,9 @@ class UnsavedBuffer(NamedTuple):
 
 
 class WorkspaceView:
-    """A workspace as its person sees it. `unread` files have unsaved changes that nobody could look at, and why."""
+    """Workspace as the person sees it, with unsaved text. `unread` are files whose unsaved text could not be
+    read, with reasons.
+    """
 
     def __init__(
         self,
@@ -50,7 +52,7 @@ class WorkspaceView:
 
     @property
     def typed(self) -> Mapping[str, bytes]:
-        """By path in the workspace."""
+        """Unsaved texts by path in the workspace."""
         return {self.shown(place): one.data for place, one in self.buffers.items()}
 
     def shown(self, place: str) -> str:
@@ -58,7 +60,7 @@ class WorkspaceView:
 
 
 class WindowBuffers(NamedTuple):
-    """What a window says of a workspace: names and texts by real place, and what it could not be asked, and why."""
+    """Unsaved texts of a window by real path, and files that it could not be asked about, with reasons."""
 
     root: Path
     window: Window | None = None
@@ -69,12 +71,12 @@ class WindowBuffers(NamedTuple):
 async def see(
     windows: Windows, session: str, workspace: Path, only: Collection[str] | None = None
 ) -> WorkspaceView:
-    """What is unsaved in a workspace; with `only`, in these files of it, by path or real place.
+    """Unsaved text in a workspace; with `only`, in these files, given by path or real path.
 
-    Files of secrets are left alone.
+    Files that may hold secrets are skipped.
     """
-    told = await ask(windows, session, workspace, only)
-    return await asyncio.to_thread(seen, told) if told.texts else seen(told)
+    answer = await ask(windows, session, workspace, only)
+    return await asyncio.to_thread(seen, answer) if answer.texts else seen(answer)
 
 
 async def ask(
@@ -106,10 +108,10 @@ async def ask(
     return WindowBuffers(root, window, texts, unread)
 
 
-def seen(told: WindowBuffers) -> WorkspaceView:
+def seen(answer: WindowBuffers) -> WorkspaceView:
     """The part of `see` that reads the disk."""
-    buffers = {place: _buffer(name, text, Path(place)) for place, (name, text) in told.texts.items()}
-    return WorkspaceView(told.root, told.window, buffers, told.unread)
+    buffers = {place: _buffer(name, text, Path(place)) for place, (name, text) in answer.texts.items()}
+    return WorkspaceView(answer.root, answer.window, buffers, answer.unread)
 
 
 def _is_work(place: Path, root: Path) -> bool:

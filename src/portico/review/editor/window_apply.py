@@ -1,7 +1,7 @@
 """Apply of a change set through an attached window, as one edit that one undo takes back.
 
-What a window cannot write goes to the disk as ever, but never past what somebody has typed and not saved. Of a
-window that falls silent nobody knows what it has done: then files are looked at again, and what they hold counts.
+Files that a window cannot write go to the disk, unless they have unsaved text. If a window stops answering,
+the files are read again to find out what it did.
 """
 
 import asyncio
@@ -37,9 +37,9 @@ _Answer = TypeVar("_Answer")
 
 
 class WindowApplier:
-    """Implements `Writer` for one decision. It is called in a thread; windows live on the `loop`.
+    """Implements `ChangeWriter` for one decision. It runs in a thread; windows live on the `loop`.
 
-    What must be `saved` goes to the disk, past every window.
+    Changes that must be `saved` go to the disk, past every window.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class WindowApplier:
         return ConflictedChanges(conflicted or changes.changes)
 
     def _edited(self, window: Window, edits: Sequence[WindowEdit], root: Path) -> WindowEditResult | None:
-        """What the window says; None if it has done nothing, and the disk is left."""
+        """The window's answer; None if it changed nothing, and the disk is to be written instead."""
         try:
             return self._asked(window.edit(SessionId(self._session), self._label(edits), edits))
         except WindowRefused:
@@ -109,7 +109,7 @@ class WindowApplier:
     def _found_out(
         self, window: Window, edits: Sequence[WindowEdit], root: Path, error: WindowLost
     ) -> WindowEditResult | None:
-        """What came of an edit that nobody answered. WindowLost, with what is the case, if it is not all or nothing."""
+        """Result of an edit that was not answered. WindowLost if it was applied in part."""
         view = self._look(root, {one.path for one in edits})
         done: list[str] = []
         undone: list[str] = []
@@ -128,18 +128,18 @@ class WindowApplier:
         if len(undone) == len(edits) and self._windows.of(root) is not window:
             self.view = view
             return None
-        told = [
+        states = [
             f"{_named(paths)} {words}"
             for paths, words in (
                 (done, "has the change" if len(done) == 1 else "have the change"),
                 (undone, "is as it was" if len(undone) == 1 else "are as they were"),
-                (unknown, "cannot be told"),
+                (unknown, "is in an unknown state" if len(unknown) == 1 else "are in an unknown state"),
             )
             if paths
         ]
         raise WindowLost(
-            f"{error.message} What it has done, as far as can be seen: {'; '.join(told)}.",
-            suggestion="Look at these files in the editor, then try again: what is there already is left as it is.",
+            f"{error.message} State of the files: {'; '.join(states)}.",
+            suggestion="Check these files in the editor, then try again: those that have the change already are not touched.",
         ) from error
 
     def _look(self, root: Path, places: set[str]) -> WorkspaceView:
@@ -159,7 +159,7 @@ class WindowApplier:
         return WindowLost("It is no text any more.") if text is None else text.content
 
     def _drafted(self, plan: ApplyPlan, receipt: ApplyReceipt) -> tuple[AppliedChanges, Path]:
-        """What the edit comes to, and its receipt, written beforehand: once files are changed no disk may be full."""
+        """Result of the edit and its receipt, written before any file is changed, in case the disk is full."""
         applied = AppliedChanges(undo_of(plan, _emptied(plan)), plan.merged)
         draft = receipt.place.with_name(f"{receipt.place.name}.edit")
         try:
@@ -168,7 +168,7 @@ class WindowApplier:
         except OSError as error:
             draft.unlink(missing_ok=True)
             raise StoreFailed(
-                f"What is applied could not be written down ({error.strerror or error}); nothing was changed.",
+                f"The apply could not be recorded ({error.strerror or error}); nothing was changed.",
                 suggestion="Make room on the disk if it is full, and try again.",
             ) from error
         return applied, draft
@@ -181,13 +181,13 @@ class WindowApplier:
         draft: Path,
         receipt: ApplyReceipt,
     ) -> AppliedChanges:
-        """It has happened: the receipt says so, and folders go that are empty now."""
+        """Complete the receipt, and remove folders that are empty now."""
         try:
             draft.replace(receipt.place)
         except OSError as error:
             raise StoreFailed(
-                f"The files are changed in the editor, but that could not be written down ({error.strerror}).",
-                suggestion="Put that right and try again: what is there already is left as it is.",
+                f"The files are changed in the editor, but that could not be recorded ({error.strerror}).",
+                suggestion="Fix the cause and try again: files that have the change already are not touched.",
             ) from error
         Disk().sync_folder(receipt.place.parent)
         for folder in applied.undo.made:
@@ -248,7 +248,7 @@ class WindowApplier:
 
 
 def _places(root: Path, changes: ChangeSet) -> set[str]:
-    """Where the files are that a change set is about; a link is its own place, wherever it leads."""
+    """Real paths of the files in a change set; a link is not followed."""
     followed = ChangeSet(tuple(one for one in changes.changes if not one.links))
     links = {root / one.path for one in changes.changes if one.links}
     return {os.path.realpath(root / path) for path in paths_of(followed)} | {

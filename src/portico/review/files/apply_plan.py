@@ -1,6 +1,6 @@
 """Plan of an apply: what to write, what to merge, what conflicts, what to refuse. Writes nothing.
 
-Nothing is written here. A file that changed since is merged if the changes are apart, and a conflict if not.
+A file that has changed since is merged if the changes do not overlap, and is a conflict otherwise.
 """
 
 import errno
@@ -31,11 +31,11 @@ from portico.review.text.merge import merge
 
 
 class NotWritable(PermissionDenied):
-    """The disk does not let a file be written now; whoever may change that can have it applied later."""
+    """A file cannot be written now; once that is fixed, the change can be applied."""
 
 
 class ApplyLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How large a change set may be."""
+    """Maximum size of a change set."""
 
     file_bytes: int = 64 * 1024 * 1024
     total_bytes: int = 512 * 1024 * 1024
@@ -43,7 +43,7 @@ class ApplyLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """One file to be written or removed, and the file that was found there; `like` is the one it comes from."""
+    """A file to write or remove, and the file found there; attributes are copied from `like`."""
 
     step: IntentStep
     found: DiskFile | None
@@ -53,7 +53,7 @@ class PlannedWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApplyPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What an apply will do. `effective` are the changes against the folder as it is, merges included."""
+    """Steps of an apply. `effective` are the changes against the current files, merges included."""
 
     intent: ApplyIntent
     writes: tuple[PlannedWrite, ...]
@@ -72,6 +72,8 @@ class ApplyPlanner:
         self._folders = FolderCache()
         self._token = secrets.token_hex(6)
         self._leaving: set[Path] = set()
+        self._writable: set[Path] = set()
+        self._besides: dict[Path, Path] = {}
         self._writes: list[PlannedWrite] = []
         self._effective: list[FileChange] = []
         self._merged: list[str] = []
@@ -127,7 +129,9 @@ class ApplyPlanner:
         )
 
     def _find_places(self, changes: tuple[FileChange, ...]) -> tuple[dict[str, Path], dict[str, Path]]:
-        """Where files go away and where they arrive, by the path of the change. No file may be meant twice."""
+        """Real paths of files that are removed and that are written, by the path of the change. No file may
+        occur twice.
+        """
         sources: dict[str, Path] = {}
         targets: dict[str, Path] = {}
         for change in changes:
@@ -183,14 +187,14 @@ class ApplyPlanner:
         )
 
     def _is_renamed(self, change: FileChange, source: Path | None, target: Path) -> bool:
-        """Whether a file that is to be renamed is there under its new name already, and as it shall be."""
+        """Whether a rename has already happened: the file has its new name and content."""
         if source is None or target in self._leaving:
             return False
         there = self._look(change.path, target)
         return there is not None and _is_new(change, there)
 
     def _look(self, path: str, place: Path | None) -> DiskFile | None:
-        """The file that is there, unless it is about to make room."""
+        """The file at a place, unless it is about to be removed."""
         if (
             place is None
             or self._places.is_behind_going(place)
@@ -212,7 +216,9 @@ class ApplyPlanner:
         return self._disk.read_entry(place, self._folders)
 
     def _check_room(self, path: str, target: Path) -> None:
-        """See to it that every folder above a file is one, or can become one."""
+        """Check that every parent of a file is a writable folder, or can be created."""
+        if target.parent in self._writable:
+            return
         for parent in target.parents:
             if parent in self._leaving or not os.path.lexists(parent):
                 continue
@@ -226,6 +232,7 @@ class ApplyPlanner:
                     f"{path} cannot be written: the folder {parent} is read-only.",
                     suggestion="Make the folder writable, then apply again.",
                 )
+            self._writable.add(target.parent)
             return
 
     def _add(
@@ -236,7 +243,10 @@ class ApplyPlanner:
         mode: int | None,
         like: Path | None = None,
     ) -> None:
-        beside = next(one for one in target.parents if one.is_dir() and one not in self._leaving)
+        beside = self._besides.get(target.parent)
+        if beside is None:
+            beside = next(one for one in target.parents if one.is_dir() and one not in self._leaving)
+            self._besides[target.parent] = beside
         name = f".portico-{self._token}-{len(self._writes)}"
         step = IntentStep(
             target=str(target),
@@ -250,7 +260,8 @@ class ApplyPlanner:
         """All folders that are to be made, outer ones first."""
         modes = {self._places.folder(one.path): one.mode for one in asked}
         wanted = set(modes) | {
-            Path(write.step.target).parent for write in self._writes if write.data is not None
+            Path(folder)
+            for folder in {os.path.dirname(one.step.target) for one in self._writes if one.data is not None}  # noqa: PTH120 - of many
         }
         needed = wanted.union(*(folder.parents for folder in wanted))
         missing = [one for one in needed if one in self._leaving or not os.path.lexists(one)]
@@ -259,7 +270,7 @@ class ApplyPlanner:
 
 
 def _outcome(change: FileChange, found: DiskFile | None) -> tuple[tuple[Conflict, ...], bytes | None]:
-    """What the file shall hold, or why that cannot be said."""
+    """New content of the file, or the conflicts."""
     new = change.new_data
     if found is None:
         missing = () if change.old is None else (Conflict(change.old.data, None, new),)
@@ -292,7 +303,7 @@ def _mode(change: FileChange, found: DiskFile | None) -> int | None:
 
 
 def unapplied(path: str, error: OSError) -> PorticoError:
-    """Why a change could not be applied, for the person. Everything is as it was."""
+    """Error for a change that could not be applied; no file has changed."""
     reason = f"{path} cannot be written ({error.strerror or error}); everything is as it was."
     if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
         return StoreFailed(reason, suggestion="Free some space, then apply again.")

@@ -1,7 +1,7 @@
 """Recovery of a folder after an apply that was interrupted.
 
-Each step can be told from the names that are there, so that recovery may itself be killed and begun again. A file that
-the person changed meanwhile stays theirs: it is named, and its version from before is kept.
+The names that exist show which steps were done, so recovery itself can be interrupted and repeated. A file
+that the person changed since is not touched: it is reported, and its earlier version is kept.
 """
 
 import os
@@ -15,9 +15,9 @@ from portico.review.files.rollbacks import Rollback, RollbackRecord, Rollbacks
 
 
 class RecoveredApplies(msgspec.Struct, frozen=True):
-    """Applies that were taken back, and folders that could not be brought back yet.
+    """Applies that were rolled back, and folders that could not be recovered yet.
 
-    An intent that cannot be read says of no folder that it is half changed.
+    An unreadable intent names no folder.
     """
 
     taken_back: tuple[Rollback, ...] = ()
@@ -40,19 +40,19 @@ def recover_all(intents: IntentLog, disk: Disk, rollbacks: Rollbacks) -> Recover
             if record.suffix == ".done":
                 remove_backups(intent, disk)
             else:
-                told = rollbacks.begin(record.stem, Path(intent.root), "apply")
-                roll_back(intent, disk, told)
+                rollback_record = rollbacks.begin(record.stem, Path(intent.root), "apply")
+                roll_back(intent, disk, rollback_record)
                 if rollbacks.concern_person(Path(intent.root)):
-                    taken_back.append(told.finish())
+                    taken_back.append(rollback_record.finish())
             intents.forget(record)
         except OSError:
             unfinished.append(intent.root)
     return RecoveredApplies(tuple(taken_back), tuple(unfinished))
 
 
-def roll_back(intent: ApplyIntent, disk: Disk, told: RollbackRecord) -> None:
-    """Undo what was begun, the last thing first. What the person changed meanwhile is spared."""
-    back = _WayBack(intent, disk, told)
+def roll_back(intent: ApplyIntent, disk: Disk, rollback_record: RollbackRecord) -> None:
+    """Undo the steps in reverse order. Files that the person changed since are not touched."""
+    back = _WayBack(intent, disk, rollback_record)
     for step in intent.steps:
         if not step.deletes:
             back.take_back(step)
@@ -73,7 +73,7 @@ def roll_back(intent: ApplyIntent, disk: Disk, told: RollbackRecord) -> None:
 
 
 def receipt_draft(receipt: str) -> Path:
-    """Where a receipt waits for the moment at which the apply has happened."""
+    """Path of a receipt until the apply has happened."""
     return Path(f"{receipt}.draft")
 
 
@@ -85,17 +85,17 @@ def publish_receipt(intent: ApplyIntent, disk: Disk) -> None:
 
 
 def remove_backups(intent: ApplyIntent, disk: Disk) -> None:
-    """Remove what only a way back needed."""
+    """Remove files that only a rollback needs."""
     for step in intent.steps:
         if step.kept is not None and os.path.lexists(step.kept):
             disk.remove(Path(step.kept))
 
 
 class _WayBack:
-    def __init__(self, intent: ApplyIntent, disk: Disk, told: RollbackRecord) -> None:
+    def __init__(self, intent: ApplyIntent, disk: Disk, rollback_record: RollbackRecord) -> None:
         self._root = Path(intent.root)
         self._disk = disk
-        self._told = told
+        self._rollback_record = rollback_record
 
     def take_back(self, step: IntentStep) -> None:
         """Give a written file its content from before."""
@@ -132,7 +132,7 @@ class _WayBack:
             self._disk.rename(kept, target)
 
     def _spare(self, step: IntentStep, kept: Path | None) -> None:
-        self._told.spare(Path(step.target).relative_to(self._root).as_posix(), kept)
+        self._rollback_record.spare(Path(step.target).relative_to(self._root).as_posix(), kept)
 
 
 def _is_plain(folder: Path) -> bool:

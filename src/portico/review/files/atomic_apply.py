@@ -37,23 +37,20 @@ _STAGED_AT_ONCE = 16
 
 
 class AppliedChanges(msgspec.Struct, frozen=True):
-    """It is done. `undo` takes it back, and `merged` files also keep what the person had changed in them."""
+    """The changes were applied. `undo` takes them back; `merged` files also keep the person's changes."""
 
     undo: ChangeSet
     merged: tuple[str, ...] = ()
 
 
 class ConflictedChanges(msgspec.Struct, frozen=True):
-    """Nothing was done: these changes touch what somebody changed meanwhile."""
+    """Nothing was applied: these changes conflict with the current files."""
 
     changes: tuple[FileChange, ...]
 
 
 class ApplyReceipt(msgspec.Struct, frozen=True):
-    """A file of the caller's that says what was done: it has what is `written` if that has happened, else not.
-
-    Whoever died in between finds it so after `recover`.
-    """
+    """File of the caller that gets its new content if and only if the apply happens, also across a crash."""
 
     place: Path
     written: Callable[[AppliedChanges], bytes]
@@ -99,16 +96,16 @@ class Applier:
 
     @property
     def unfinished(self) -> bool:
-        """Whether an apply was cut short, or is under way in another process."""
+        """Whether an apply was interrupted, or is running in another process."""
         return self._intents.any_left
 
     @property
     def lock(self) -> Path:
-        """Held by whoever applies or recovers; the kernel frees it when that process dies."""
+        """Lock for applies and recovery; the kernel releases it when a process dies."""
         return self._state / "apply.lock"
 
     def roots_left(self) -> set[Path]:
-        """The folders that an apply is under way in, or was cut short in."""
+        """Folders with a running or interrupted apply."""
         return self._intents.roots()
 
     def recover(self) -> RecoveredApplies:
@@ -118,7 +115,7 @@ class Applier:
             return self.recover_alone()
 
     def recover_alone(self) -> RecoveredApplies:
-        """The same, for a caller that holds the lock."""
+        """`recover` for a caller that holds the lock."""
         return recover_all(self._intents, self._disk, self._rollbacks)
 
     def apply(
@@ -129,7 +126,9 @@ class Applier:
         with locked(self.lock):
             unfinished = self.recover_alone().unfinished
             if os.path.realpath(root) in unfinished:
-                raise StoreFailed(f"An earlier apply to {root} was interrupted and cannot be taken back yet.")
+                raise StoreFailed(
+                    f"An earlier apply to {root} was interrupted and cannot be rolled back yet."
+                )
             for _ in range(_TRIES):
                 plan = ApplyPlanner(root, self._disk, self._limits).plan(changes)
                 if plan.conflicted:
@@ -161,16 +160,16 @@ class Applier:
                 self._disk.sync_folder(receipt.place.parent)
             done = self._intents.finish(begun)
         except BaseException as error:
-            # Also when somebody interrupts: what is half done must not wait for the next start.
+            # Also on an interrupt: half an apply must not wait for the next start.
             taken_back = self._take_back(begun, plan, error)
             if isinstance(error, OSError) and error.errno == errno.ELOOP:
                 # A folder became a link since the plan was made; the next plan follows or refuses it.
                 raise _ChangedMeanwhile from error
             if isinstance(error, OSError):
-                raise _told(plan, error, taken_back) from error
+                raise _apply_failure(plan, error, taken_back) from error
             raise
         try:
-            self._intents.settle()
+            self._intents.sync()
             publish_receipt(plan.intent, self._disk)
             remove_backups(plan.intent, self._disk)
             self._intents.forget(done)
@@ -181,19 +180,19 @@ class Applier:
 
     def _take_back(self, begun: Path, plan: ApplyPlan, cause: BaseException) -> Rollback:
         try:
-            told = self._rollbacks.begin(begun.stem, Path(plan.intent.root), "apply")
-            roll_back(plan.intent, self._disk, told)
+            rollback_record = self._rollbacks.begin(begun.stem, Path(plan.intent.root), "apply")
+            roll_back(plan.intent, self._disk, rollback_record)
             self._intents.forget(begun)
-            return told.rollback
+            return rollback_record.rollback
         except OSError as error:
             raise StoreFailed(
-                f"An apply failed ({cause}) and could not be taken back yet ({error}).",
-                suggestion="It is taken back at the next start; put right what the system refused.",
+                f"An apply failed ({cause}) and could not be rolled back yet ({error}).",
+                suggestion="It is rolled back at the next start. Fix the cause first.",
             ) from error
 
 
 class _Exchange:
-    """One apply on its way, after its intent is on disk."""
+    """Execution of one apply, after its intent is on disk."""
 
     def __init__(self, plan: ApplyPlan, disk: Disk) -> None:
         self._plan = plan
@@ -218,9 +217,8 @@ class _Exchange:
         for write in arriving:
             self._put(write)
         # A folder's name is safe once the folder above it is.
-        touched = {
-            Path(path).parent for step in intent.steps for path in (step.target, step.kept or step.target)
-        }
+        paths = (path for step in intent.steps for path in (step.target, step.kept or step.target))
+        touched = {Path(folder) for folder in {os.path.dirname(path) for path in paths}}  # noqa: PTH120 - of many
         touched |= {Path(folder.path).parent for folder in (*intent.made, *intent.emptied)}
         for place in sorted(touched):
             self._disk.sync_folder(place)
@@ -246,7 +244,7 @@ class _Exchange:
         return True
 
     def _check_unchanged(self, write: PlannedWrite) -> None:
-        """See to it that the file has not been written since it was planned."""
+        """Check that the file has not been written since it was planned."""
         facts = real_path.find(write.step.target)
         stamp = None if facts is None else stamp_of(facts)
         planned = None if write.found is None else write.found.stamp
@@ -255,7 +253,7 @@ class _Exchange:
 
 
 def undo_of(plan: ApplyPlan, gone: Collection[str]) -> ChangeSet:
-    """What takes a plan back that was carried out, and by which these folders went."""
+    """Change set that reverts an executed plan; `gone` are the folders that it removed."""
     root = Path(plan.intent.root)
 
     def shown(path: str) -> str:
@@ -281,8 +279,8 @@ def _reversed(change: FileChange) -> FileChange:
     )
 
 
-def _told(plan: ApplyPlan, error: OSError, taken_back: Rollback) -> PorticoError:
-    """The failure in words of the person's own files, not of the names beside them."""
+def _apply_failure(plan: ApplyPlan, error: OSError, taken_back: Rollback) -> PorticoError:
+    """Error that names the person's file rather than a temporary one."""
     if taken_back.edits:
         notice = taken_back.notice
         return StoreFailed(

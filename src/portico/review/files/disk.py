@@ -21,7 +21,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 class DiskFile(NamedTuple):
-    """A regular file as it stands. `stamp` differs once somebody has written it."""
+    """Content and facts of a regular file. `stamp` changes with every write."""
 
     data: bytes
     mode: int
@@ -55,14 +55,14 @@ class Disk:
         owner: tuple[int, int] | None = None,
         like: Path | None = None,
     ) -> None:
-        """Write a file that is not there yet, through to the disk; or make a symbolic link.
+        """Write a new file durably, or create a symbolic link.
 
-        What is noted on the file that it is `like` is noted on it too.
+        Extended attributes are copied from `like`.
         """
         if mode == LINK_MODE:
             real_path.symlink(os.fsdecode(data), path)
             return
-        # Nobody else can open it before it has its rights, and wait there for what it will hold.
+        # Private until it has its mode, so that no other user can open it first and read it later.
         descriptor = real_path.open_file(path, _NEW, 0o666 if mode is None else 0o600)
         with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors
             if sys.platform != "win32":
@@ -78,7 +78,7 @@ class Disk:
             os.fsync(descriptor)
 
     def keep(self, path: Path, kept: Path) -> None:
-        """Give a file a second name, or a copy where the file system knows no second names."""
+        """Create a hard link to a file, or a copy where the file system has no hard links."""
         try:
             real_path.link(path, kept)
         except (OSError, NotImplementedError):
@@ -101,7 +101,7 @@ class Disk:
         real_path.rmdir(path)
 
     def sync_folder(self, path: Path) -> None:
-        """Let names survive a power cut, where folders can be synced."""
+        """Make the names in a folder durable, where folders can be synced."""
         try:
             real_path.sync_folder(path)
         except OSError as error:

@@ -23,10 +23,10 @@ Stat = tuple[int, int, int, int]
 
 
 class FileStats(msgspec.Struct, frozen=True):
-    """Facts by path, relative to the folder. Unless it is `whole`, time was up and only git's files are there.
+    """Stat facts by path, relative to the folder. If not `whole`, listing timed out and only git's files are
+    included.
 
-    One that is not `settled` has a file that was touched just before, and a change in the same tick of the clock
-    would leave no trace in its facts.
+    If not `settled`, a file was written so recently that another write might not change its facts.
     """
 
     files: dict[bytes, Stat]
@@ -118,7 +118,7 @@ def _list_git(root: bytes, place: bytes, files: dict[bytes, Stat]) -> None:
 
 
 def _entries(root: bytes, prefix: bytes) -> Iterator[tuple[bytes, "os.DirEntry[bytes]"]]:
-    """What is in a folder; nothing if it cannot be listed."""
+    """Entries of a folder; none if it cannot be listed."""
     try:
         with os.scandir(os.path.join(root, prefix)) as entries:  # noqa: PTH118 - bytes
             for entry in entries:

@@ -30,13 +30,13 @@ SeenFiles = Mapping[str, tuple[int, int] | None]
 
 
 class ChangedMeanwhile(Exception):
-    """Somebody wrote a file between the look at it and its turn. Everything is as they have it."""
+    """A file was changed before it was its turn. All files are as before."""
 
 
 class SwapTarget(msgspec.Struct, frozen=True):
-    """What should be at a path: nothing, or the staged file of this number, which is the git blob `blob`.
+    """Wanted state of a path: no file, or the staged file with this number, which is the git blob `blob`.
 
-    `replaces` what is there now.
+    `replaces` is true if a file is there now.
     """
 
     path: str
@@ -46,7 +46,7 @@ class SwapTarget(msgspec.Struct, frozen=True):
 
 
 class SwapStaging:
-    """One folder for the files on their way in (`new`) and those on their way out (`old`)."""
+    """Staging folder with new files (`new`) and replaced ones (`old`)."""
 
     def __init__(self, workspace: Path, name: str) -> None:
         self.folder = workspace / name
@@ -54,13 +54,13 @@ class SwapStaging:
         self.old = self.folder / "old"
 
     def make(self) -> None:
-        """For nobody else: files get their rights only after they are written."""
+        """Create the folder, accessible to its owner only: files get their modes after they are written."""
         real_path.mkdir(self.folder, 0o700)
         real_path.mkdir(self.new)
         real_path.mkdir(self.old)
 
     def held(self, number: int | str | None) -> Path:
-        """What the staged file of this number replaces: under a second name, or moved where there are none."""
+        """Backup of the file that this staged file replaces: a hard link, or the moved file."""
         moved = self.old / f"m{number}"
         return moved if real_path.exists(moved) else self.old / f"r{number}"
 
@@ -103,7 +103,7 @@ class FileSwap:
     def stage(self) -> SwapStaging:
         staging = SwapStaging(self._workspace, self._prefix + secrets.token_hex(6))
         try:
-            # Before the folder, so that nobody has to search workspaces for what a killed process left in them.
+            # Before the folder, so that leftovers of a killed process are found without searching workspaces.
             self._write(self._mark, os.fsencode(self._workspace))
             staging.make()
         except OSError as error:
@@ -155,9 +155,9 @@ class FileSwap:
         staging.remove()
 
     def undo(self) -> Rollback | None:
-        """Go back to before an unfinished swap, and write that down for the person. None if there was none."""
-        told = self._undo(finished=True)
-        return None if told is None else told.rollback
+        """Undo an unfinished swap and record that for the person. None if there was none."""
+        rollback_record = self._undo(finished=True)
+        return None if rollback_record is None else rollback_record.rollback
 
     def sweep(self) -> None:
         """Take away what no journal speaks of: staging folders, and the mark that says there is one."""
@@ -173,7 +173,7 @@ class FileSwap:
         except FileNotFoundError:
             return None
         staging = SwapStaging(self._workspace, os.fsdecode(records[0]))
-        told = self._rollbacks.begin(staging.folder.name.lstrip("."), self._workspace, "restore")
+        rollback_record = self._rollbacks.begin(staging.folder.name.lstrip("."), self._workspace, "restore")
         entries = [(record[:1], os.fsdecode(record[1:])) for record in records[1:]]
         removals = [path for kind, path in entries if kind == b"-"]
         blobs = dict(record.split(":", 1) for kind, record in entries if kind == b"#")
@@ -182,24 +182,24 @@ class FileSwap:
                 staged, _, path = record.partition(":")
                 old = staging.held(staged) if kind == b"~" else None
                 if not real_path.exists(staging.new / staged):
-                    self._take_back(path, old, blobs.get(staged), told)
+                    self._take_back(path, old, blobs.get(staged), rollback_record)
                 elif old is not None and old.name[0] == "m":
-                    self._bring_back(path, old, told)
+                    self._bring_back(path, old, rollback_record)
         for kind, path in reversed(entries):
             if kind == b"/":
                 with contextlib.suppress(OSError):
                     real_path.rmdir(self._workspace / path)
         for number, path in enumerate(removals):
             if real_path.exists(staging.old / f"d{number}"):
-                self._bring_back(path, staging.old / f"d{number}", told)
+                self._bring_back(path, staging.old / f"d{number}", rollback_record)
         if finished:
-            told.finish()
+            rollback_record.finish()
         self._journal.unlink()
         staging.remove()
-        return told
+        return rollback_record
 
     def _check(self, wish: SwapTarget) -> None:
-        """See to it that what is replaced is a file or link still, and not behind a link."""
+        """Check that the replaced entry is still a file or link, and not behind a link."""
         facts = real_path.find(self._workspace / wish.path) if wish.replaces else None
         if wish.replaces and (facts is None or not _is_entry(facts)):
             raise InvalidInput(f"{wish.path} has just gone or changed its kind; nothing was restored.")
@@ -260,7 +260,9 @@ class FileSwap:
         Disk().write_new(beside, data, 0o600)
         beside.replace(place)
 
-    def _take_back(self, path: str, old: Path | None, blob: str | None, told: RollbackRecord) -> None:
+    def _take_back(
+        self, path: str, old: Path | None, blob: str | None, rollback_record: RollbackRecord
+    ) -> None:
         """Give a place that got a new file what it had before, unless the person has written there since."""
         place = self._workspace / path
         if old is None:
@@ -268,14 +270,14 @@ class FileSwap:
             if _holds(place, blob):
                 real_path.unlink(place, missing_ok=True)
             elif facts is not None and _is_entry(facts):
-                told.spare(path)
+                rollback_record.spare(path)
         elif real_path.exists(old):
             if _holds(place, blob):
                 real_path.rename(old, place)
             else:
-                told.spare(path, old)
+                rollback_record.spare(path, old)
 
-    def _bring_back(self, path: str, old: Path, told: RollbackRecord) -> None:
+    def _bring_back(self, path: str, old: Path, rollback_record: RollbackRecord) -> None:
         """Give a file that was moved away its name back, unless the person has taken that."""
         place = self._workspace / path
         try:
@@ -284,7 +286,7 @@ class FileSwap:
         except OSError:
             taken = True  # A link or a file is where its folder was.
         if taken:
-            told.spare(path, old)
+            rollback_record.spare(path, old)
         else:
             real_path.rename(old, place)
 
@@ -332,17 +334,14 @@ def set_restored_mode(
 
 def restore_mode(place: Path, has: int, had: int) -> None:
     """Give a file whose content is as it was the rights it `had`, unless it has others by now than it is known for."""
-    with contextlib.suppress(OSError):  # It has just gone, or belongs to somebody else, and so do its rights.
+    with contextlib.suppress(OSError):  # It is gone, or belongs to another user.
         mode = real_path.lstat(place).st_mode
         if stat.S_ISREG(mode) and stat.S_IMODE(mode) & 0o777 == has:
             real_path.chmod(place, _given_back(mode, had, executable=bool(had & 0o100)))
 
 
 def _given_back(mode: int, had: int | None, *, executable: bool) -> int:
-    """What a file of this mode may be done with once it is back: its owner gets what they had.
-
-    For others it is less where they have less by now: nobody gets to see what they cannot see.
-    """
+    """Mode of a restored file: the owner's bits are restored, others get no more than they have now."""
     bits = stat.S_IMODE(mode) & ~0o111
     bits |= (bits & 0o444) >> 2 if executable else 0
     return bits if had is None else bits & had | had & 0o700

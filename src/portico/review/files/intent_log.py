@@ -1,7 +1,7 @@
 """Intent log of an apply: what it is going to do, on disk before it begins, and whether it was done.
 
-An intent is `begun` until one rename makes it `done`; that rename is the moment at which an apply has happened.
-Whoever finds a begun intent without its owner backs it out; a done one only needs its leftovers removed.
+An intent is `begun` until one rename makes it `done`; at that moment the apply has happened. A begun intent
+without a running owner is rolled back; for a done one, only leftovers are removed.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from portico.review.files.leftovers import has_intents
 
 
 class IntentStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One file: its place, where the new content waits, where the old one is kept. None is no file."""
+    """One file: its path, and the paths of its staged new content and of its backup. None means no file."""
 
     target: str
     staged: str | None
@@ -35,9 +35,10 @@ class IntentFolder(msgspec.Struct, frozen=True):
 
 
 class ApplyIntent(msgspec.Struct, frozen=True, kw_only=True):
-    """All that an apply is going to touch. Made folders go from outer to inner, emptied ones the other way.
+    """Everything that an apply is going to touch. Created folders are listed from outer to inner, removed
+    ones in reverse.
 
-    The `receipt` is a file that gets its new content if the apply has happened, and only then.
+    The `receipt` is a file that gets its new content if and only if the apply has happened.
     """
 
     root: str
@@ -48,7 +49,7 @@ class ApplyIntent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Rooted(msgspec.Struct, frozen=True):
-    """As much of an intent as says which folder it is about."""
+    """Part of an intent that names its folder."""
 
     root: str
 
@@ -75,13 +76,13 @@ class IntentLog:
         return begun
 
     def finish(self, begun: Path) -> Path:
-        """The moment at which it has happened."""
+        """Mark the apply as done, by one rename."""
         done = begun.with_suffix(".done")
         self._disk.rename(begun, done)
         return done
 
-    def settle(self) -> None:
-        """Let the moment survive a power cut."""
+    def sync(self) -> None:
+        """Make the rename durable."""
         self._disk.sync_folder(self._folder)
 
     def forget(self, record: Path) -> None:
@@ -89,11 +90,11 @@ class IntentLog:
 
     @property
     def any_left(self) -> bool:
-        """Whether somebody is at work here, or left something behind."""
+        """Whether an apply is running, or was interrupted."""
         return has_intents(self._folder)
 
     def roots(self) -> set[Path]:
-        """The folders that an apply is under way in, or was cut short in."""
+        """Folders with a running or interrupted apply."""
         found = set()
         for record in (*self._folder.glob("*.begun"), *self._folder.glob("*.done")):
             with contextlib.suppress(OSError, msgspec.DecodeError):
@@ -101,7 +102,7 @@ class IntentLog:
         return found
 
     def left(self) -> Iterator[tuple[Path, ApplyIntent | None]]:
-        """What earlier processes left, and None for an intent that cannot be read. Drafts touched nothing."""
+        """Intents of earlier processes; None for an unreadable one. Drafts are removed."""
         for draft in sorted(self._folder.glob("*.draft")):
             self._disk.remove(draft)
         for record in sorted((*self._folder.glob("*.begun"), *self._folder.glob("*.done"))):

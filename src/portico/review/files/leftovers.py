@@ -13,7 +13,7 @@ STAGING_MARK = "restore.staging"
 
 
 def has_leftovers(folder: Path) -> bool:
-    """Whether an apply or a restore is under way, or was cut short, in any folder that reviews keep state of."""
+    """Whether an apply or a restore is running, or was interrupted, in any folder."""
     return has_intents(folder / APPLIES) or bool(restores_left(folder / CHECKPOINTS))
 
 

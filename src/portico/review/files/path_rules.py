@@ -17,12 +17,13 @@ _OF_GIT = {".git", "git~1"}
 
 
 class PathRules:
-    """The bounds of one folder."""
+    """Path rules of one folder."""
 
     def __init__(self, folder: Path, *, folds_names: bool) -> None:
         self.root = Path(os.path.realpath(folder))
         self._folds = folds_names
         self._going: frozenset[Path] = frozenset()
+        self._resolved: dict[tuple[str, ...], Path] = {}
         if not self.root.is_dir():
             raise InvalidInput(
                 f"{folder} is not a folder, so nothing can be applied to it.",
@@ -30,19 +31,19 @@ class PathRules:
             )
 
     def let_go(self, links: Iterable[Path]) -> None:
-        """These symbolic links go away, so nothing that arrives is led on by them."""
+        """Declare symbolic links that are going to be removed, so that nothing follows them."""
         self._going = frozenset(one for one in links if one.is_symlink())
 
     def is_behind_going(self, place: Path) -> bool:
-        """Whether what is found at a place now is found through a link that goes away."""
-        return not self._going.isdisjoint(place.parents)
+        """Whether a path goes through a link that is going to be removed."""
+        return bool(self._going) and not self._going.isdisjoint(place.parents)
 
     def folder(self, path: str) -> Path:
-        """Where a folder is, or will be."""
+        """Real path of a folder, which need not exist yet."""
         return self._above(path, (*_parts(path), "any"))
 
     def file(self, path: str, *, leaving: Collection[Path] | None) -> Path:
-        """Where a file is that goes away, or where one arrives once others are `leaving`."""
+        """Real path of a file that is removed, or of a new one once others are `leaving`."""
         parts = _parts(path)
         place = self._above(path, parts) / parts[-1]
         if place.is_symlink() and place not in self._going:
@@ -55,12 +56,12 @@ class PathRules:
         return self._checked(path, place, leaving or (), links=place in self._going)
 
     def entry(self, path: str, *, leaving: Collection[Path] = ()) -> Path:
-        """Where a symbolic link is, or the file that is in its place: its own name, wherever that leads."""
+        """Real path of a symbolic link itself, or of the file in its place."""
         parts = _parts(path)
         return self._checked(path, self._above(path, parts) / parts[-1], leaving, links=True)
 
     def folded(self, place: Path) -> str:
-        """The same for all names that mean one file here."""
+        """Key that is equal for all names of one file in this file system."""
         return unicodedata.normalize("NFC", str(place)).casefold() if self._folds else str(place)
 
     def _checked(self, path: str, place: Path, leaving: Collection[Path], *, links: bool) -> Path:
@@ -86,7 +87,7 @@ class PathRules:
         )
 
     def _above(self, path: str, parts: tuple[str, ...]) -> Path:
-        """The folder of a file, once the links are gone that make room for a folder."""
+        """Parent folder of a file, once links that are going to be removed are gone."""
         for number, part in enumerate(parts[:-1] if self._going else ()):
             step = self._inside(path, parts[:number]) / part
             if step in self._going:
@@ -95,6 +96,8 @@ class PathRules:
         return self._inside(path, parts[:-1])
 
     def _inside(self, path: str, parts: tuple[str, ...]) -> Path:
+        if (known := self._resolved.get(parts)) is not None:
+            return known
         place = Path(os.path.realpath(self.root.joinpath(*parts)))
         if not place.is_relative_to(self.root):
             raise PermissionDenied(
@@ -103,6 +106,7 @@ class PathRules:
             )
         for names in (parts, place.relative_to(self.root).parts):
             self._check_git(path, names)
+        self._resolved[parts] = place
         return place
 
     @staticmethod
@@ -111,7 +115,7 @@ class PathRules:
             raise PermissionDenied(f"{path} belongs to git itself; nothing was changed.")
 
     def _check_name(self, path: str, place: Path, leaving: Collection[Path]) -> None:
-        """Refuse a name under which the file system finds a file of another name."""
+        """Refuse a name that the file system maps to an existing file with another name."""
         self._check_git(path, (place.name,))
         if not self._folds or not place.parent.is_dir():
             return
@@ -128,7 +132,7 @@ class PathRules:
 
 
 def link_leads_to(folder: Path, path: str, target: bytes) -> str | None:
-    """Where a link at a path of the folder would lead, as a path in it; None if that is outside."""
+    """Target of a link as a path in the folder; None if it is outside."""
     root = os.path.realpath(folder)
     above = os.path.realpath(Path(root, path).parent)
     place = Path(os.path.realpath(Path(above, os.fsdecode(target))))
@@ -146,6 +150,6 @@ def _parts(path: str) -> tuple[str, ...]:
     if not parts or ".." in parts or path.startswith("/") or path.endswith("/") or Path(path).is_absolute():
         raise PermissionDenied(
             f"{path} is not a path inside the folder; nothing was changed.",
-            suggestion="Paths of a change are relative and do not climb.",
+            suggestion="Use paths relative to the folder, without “..”.",
         )
     return parts

@@ -27,7 +27,7 @@ async def process_lock(path: Path, *, waits: bool = True) -> AsyncIterator[None]
         while not lock(descriptor, wait=False):
             if loop.time() >= deadline:
                 raise SessionBusy(
-                    "Another Portico is at work on what is kept of this workspace.",
+                    "Another Portico process is using the review state of this workspace.",
                     suggestion="Wait for it to end, and try again.",
                 )
             await asyncio.sleep(0.02)
@@ -43,5 +43,5 @@ def cannot_write(folder: Path, error: OSError) -> StoreFailed:
     """Why Portico cannot keep or put back what it has to in a folder, for the person."""
     return StoreFailed(
         f"Portico cannot write what it has to in {folder} ({error.strerror or error}).",
-        suggestion="Make room on the disk if it is full, or see to it that you may write there; then try again.",
+        suggestion="Make room on the disk if it is full, or make the folder writable; then try again.",
     )

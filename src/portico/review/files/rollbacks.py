@@ -1,7 +1,7 @@
-"""Records of rolled back applies and restores, kept until a session has told the person.
+"""Records of rolled back applies and restores, kept until a session has shown them to the person.
 
-A file that the person changed after the kill stays as they have it. The version that a rollback would have put there
-is kept here for a month after the person was told, so that no content is lost on either side.
+A file that the person changed after the crash is not touched. The version that a rollback would have restored
+is kept here for a month after it was shown, so that no content is lost.
 """
 
 import contextlib
@@ -24,14 +24,14 @@ _KEPT_SECONDS = 30 * 24 * 3600.0
 
 
 class OwnEdit(msgspec.Struct, frozen=True):
-    """A file that the person changed meanwhile; `earlier` is where its version from before the change is kept."""
+    """File that the person changed after a crash; `earlier` is the path of its earlier version."""
 
     path: str
     earlier: str | None = None
 
 
 class Rollback(msgspec.Struct, frozen=True):
-    """An apply or restore that was taken back in a folder, and the person's edits that it went around."""
+    """Apply or restore that was rolled back in a folder, and the person's edits that were not touched."""
 
     root: str
     what: Literal["apply", "restore"]
@@ -39,9 +39,9 @@ class Rollback(msgspec.Struct, frozen=True):
 
     @property
     def notice(self) -> Notice:
-        """What the person is told."""
+        """Notice for the person."""
         subject = "An apply" if self.what == "apply" else "A restore"
-        text = f"{subject} in {self.root} was cut short and has been rolled back."
+        text = f"{subject} in {self.root} was interrupted and has been rolled back."
         if not self.edits:
             return Notice(level="info", text=text)
         named = ", ".join(edit.path for edit in self.edits[:_NAMED])
@@ -58,9 +58,9 @@ class Rollback(msgspec.Struct, frozen=True):
 
 
 class Rollbacks:
-    """The rollbacks that nobody has been told about, one file each, with the earlier versions beside it.
+    """Rollbacks that have not been shown, one file each, with the earlier versions beside it.
 
-    Those in a folder of `ours`, as working copies are, concern no person.
+    Those in a folder of `ours`, such as working copies, are not shown.
     """
 
     def __init__(self, folder: Path, disk: Disk | None = None, *, ours: Path | None = None) -> None:
@@ -72,11 +72,11 @@ class Rollbacks:
         return self._ours is None or self._ours not in root.parents
 
     def begin(self, name: str, root: Path, what: Literal["apply", "restore"]) -> "RollbackRecord":
-        """The record of the rollback with this name, which goes on with what a killed process had written."""
+        """Record of the rollback with this name, continued if a killed process had begun it."""
         return RollbackRecord(self._folder / name, Rollback(_shown(str(root)), what), self._disk)
 
     def take(self, workspace: Path) -> list[Rollback]:
-        """Those in a workspace, above it or below it, which are told from now on."""
+        """Rollbacks in a workspace, above it or below it; they count as shown from now on."""
         found = []
         real = Path(os.path.realpath(workspace))
         for place in sorted(self._folder.glob("*.json")):
@@ -90,7 +90,7 @@ class Rollbacks:
         return found
 
     def prune(self) -> None:
-        """Remove earlier versions that the person was told about more than 30 days ago."""
+        """Remove earlier versions that were shown more than 30 days ago."""
         with contextlib.suppress(OSError):
             for place in self._folder.iterdir():
                 if place.is_dir() and _age(place) > _KEPT_SECONDS and not _note_of(place).exists():
@@ -98,7 +98,7 @@ class Rollbacks:
 
 
 class RollbackRecord:
-    """What is written down about one rollback while it goes on. Every step may be repeated after a kill."""
+    """Record of one rollback in progress. Every step can be repeated after a crash."""
 
     def __init__(self, place: Path, rollback: Rollback, disk: Disk) -> None:
         self._place = place
@@ -142,7 +142,7 @@ class RollbackRecord:
 
 
 def _note_of(place: Path) -> Path:
-    """The record that lies beside the earlier versions until it is told."""
+    """Path of the record, beside the earlier versions, until it is shown."""
     return place.with_name(f"{place.name}.json")
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 Work = Callable[[threading.Event], _T]
-"""Work that may look at an event, which is set once nobody wants its outcome any more."""
+"""Work that may check an event, which is set when its result is no longer needed."""
 
 
 async def run_to_end(work: Work[_T]) -> _T:

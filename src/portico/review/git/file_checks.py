@@ -1,5 +1,6 @@
 """Checks of the files that git opens by itself: git would wait on a pipe and read a device for ever."""
 
+import contextlib
 import os
 import stat
 from collections.abc import Mapping
@@ -25,7 +26,10 @@ _GIT_FILES: dict[str, int | None] = {
     "shallow": None,
     "index": None,
 }
+_DECIDING = ("HEAD", "config", "config.worktree", "commondir", "gitdir", "objects", "refs")
 _TREE_FILES = dict.fromkeys((".gitignore", ".gitattributes", ".gitmodules"), _CONFIG_BYTES)
+
+GitFacts = tuple[tuple[int, ...] | None, ...]
 
 
 def check_git_files(folder: Path) -> None:
@@ -42,8 +46,36 @@ def check_git_files(folder: Path) -> None:
         raise unreadable_error(error) from error
 
 
+def git_facts(folder: Path) -> GitFacts:
+    """Stat facts that change whenever git may find another repository around a folder, or none."""
+    facts: list[tuple[int, ...] | None] = []
+    for parent in (folder, *folder.parents):
+        link = parent / ".git"
+        facts.append(_facts_of(link))
+        if facts[-1] is not None:
+            with contextlib.suppress(OSError):
+                git_folder = _git_folder(link) or link
+                places = (git_folder, common_folder_of(git_folder))
+                facts += [_facts_of(place / name) for place in places for name in _DECIDING]
+    return tuple(facts)
+
+
+def _facts_of(path: Path) -> tuple[int, ...] | None:
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    owned = (facts.st_dev, facts.st_ino, facts.st_mode, facts.st_uid)
+    # The date of a folder changes with everything that git does there.
+    return (
+        owned
+        if stat.S_ISDIR(facts.st_mode)
+        else (*owned, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    )
+
+
 def common_folder_of(git_folder: Path) -> Path:
-    """Where objects, branches and config are: elsewhere for the git folder of a linked worktree."""
+    """Folder with objects, branches and config; for a linked worktree it is not the git folder itself."""
     try:
         named = read_regular(git_folder / "commondir", limit=_POINTER_BYTES)
     except FileNotFoundError:
@@ -58,7 +90,7 @@ def leads_to(link: Path, git_folder: Path) -> bool:
 
 
 def unreadable_error(error: OSError) -> StoreFailed:
-    """What a file of git that cannot be read means to the person."""
+    """Error for a file of git that cannot be read."""
     return StoreFailed(
         f"{error.filename} cannot be read: {error.strerror}.",
         suggestion="Put a proper file in its place, or remove it.",
@@ -66,7 +98,7 @@ def unreadable_error(error: OSError) -> StoreFailed:
 
 
 def _git_folder(link: Path) -> Path | None:
-    """The folder that `.git` is or names; None for anything else, as git sees it."""
+    """The git folder that `.git` is or names; None for anything else."""
     try:
         mode = link.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):

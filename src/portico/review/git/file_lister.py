@@ -32,14 +32,14 @@ class FileListing(msgspec.Struct, frozen=True):
 
 
 class FileLister(Protocol):
-    """Lists the tree of a person and that of a workplace by the same rules."""
+    """Lists the tree of a person and that of a working copy by the same rules."""
 
     async def of_person(self, root: Path, without: Path) -> FileListing:
         """The person's work, tracked or not, but for what is in the folder `without`, which is ours."""
         ...
 
     async def of_working_copy(self, top: Path) -> frozenset[str]:
-        """Every file there that the rules do not ignore."""
+        """All files of a working copy that are not ignored."""
         ...
 
     async def ignored(self, root: Path, without: Path) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class GitFileLister:
 
 
 def _parted(root: Path, prefix: str, names: list[str]) -> tuple[list[tuple[str, str]], list[str]]:
-    """What is there of what git names, each with its tag, and the repositories among it."""
+    """Existing files among those that git lists, with their tags, and the repositories among them."""
     lines: list[tuple[str, str]] = []
     inner: set[str] = set()
     for name in names:
@@ -116,13 +116,13 @@ def _parted(root: Path, prefix: str, names: list[str]) -> tuple[list[tuple[str, 
 
 
 def inside(folder: Path, root: Path) -> str | None:
-    """Where a folder is in a tree, with slashes; None if it is elsewhere."""
+    """Path of a folder within a tree, with slashes; None if it is elsewhere."""
     real = Path(os.path.realpath(folder))
     return real.relative_to(root).as_posix() if real.is_relative_to(root) and real != root else None
 
 
 def may_hold_secrets(path: str) -> bool:
-    """What `is_private` says of a path, fast for the many names that come again and again."""
+    """Cached result of `is_private` for a path."""
     *folders, name = path.split("/")
     return _is_private_file(folders[-1] if folders else "", name) or any(map(_is_private_folder, folders))
 

@@ -18,7 +18,7 @@ _GONE = "0 " + "0" * 40
 
 
 async def filtered_paths(repository: Repository, paths: Collection[str]) -> frozenset[str]:
-    """Those of these files to which an attribute gives a filter that some config file defines."""
+    """Files among these that have a filter which some config file defines."""
     if not paths:
         return frozenset()
     keys = (await repository.git.run("config", "--list", "-z", "--name-only")).names
@@ -27,8 +27,10 @@ async def filtered_paths(repository: Repository, paths: Collection[str]) -> froz
     if not drivers:
         return frozenset()
     given = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    told = (await repository.git.run("check-attr", "-z", "--stdin", "filter", given=given)).names
-    return frozenset(path for path, driver in zip(told[::3], told[2::3], strict=True) if driver in drivers)
+    attributes = (await repository.git.run("check-attr", "-z", "--stdin", "filter", given=given)).names
+    return frozenset(
+        path for path, driver in zip(attributes[::3], attributes[2::3], strict=True) if driver in drivers
+    )
 
 
 async def clean(repository: Repository, path: str, data: bytes | None = None) -> str:
@@ -46,7 +48,7 @@ async def store_as_is(git: Git, path: str) -> str:
 
 
 async def entries_of(git: Git, tree: str, paths: Collection[str]) -> dict[str, str | None]:
-    """What a tree has at these paths, as `mode blob`; None where it has nothing."""
+    """Entries of a tree at these paths, as `mode blob`; None where there is none."""
     listed = (line.partition("\t") for line in (await git.run("ls-tree", "-r", "-z", tree)).names)
     found = {path: facts.split(" ") for facts, _, path in listed if path in paths}
     return {path: f"{found[path][0]} {found[path][2]}" if path in found else None for path in paths}

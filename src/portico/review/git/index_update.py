@@ -1,7 +1,8 @@
-"""Update of an index with files of a folder, checked against links that replace folders meanwhile.
+"""Update of an index with files of a folder, safe against folders that are replaced by links during the
+update.
 
-Git opens files by their paths. If a folder is swapped for a link meanwhile, git takes a file from elsewhere. A swap
-changes the folder above, and file systems date that: only below folders that have changed are contents compared.
+Git opens files by path, so it would follow such a link. Replacing a folder changes the timestamp of its
+parent: only below folders whose timestamp has changed are contents compared.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ FolderMark = tuple[int, int]
 
 
 async def add_to_index(git: Git, root: Path, paths: list[str]) -> None:
-    """Have the index of a git hold these files of a folder as they are; those that are not there go."""
+    """Update the index with the current content of these files, and remove missing ones."""
     marks = await asyncio.to_thread(_Marks, root, paths)
     words = ("update-index", "-z", "--add", "--replace", "--remove", "--stdin")
     await git.run(*words, given=b"".join(os.fsencode(path) + b"\0" for path in paths))
@@ -45,7 +46,7 @@ class _Marks:
         self._begun_ns = time.time_ns()
 
     def doubted(self) -> list[str]:
-        """The files below folders in which something was moved, or may have been."""
+        """Files below folders that have, or may have, changed during the update."""
         changed = {folder for folder, mark in self._marks.items() if not self._is_settled(folder, mark)}
         return [path for path in self._paths if changed and not changed.isdisjoint(_folders_above([path]))]
 

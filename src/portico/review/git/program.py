@@ -30,7 +30,7 @@ _PRIVATE, _INHERITED = 0o077, -1
 
 
 class GitResult(msgspec.Struct, frozen=True):
-    """What a run of git said, and whether it was content."""
+    """Exit code and output of a git process."""
 
     code: int
     output: bytes
@@ -42,14 +42,18 @@ class GitResult(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> list[str]:
-        """What was printed with NULs between."""
-        return [os.fsdecode(name) for name in self.output.split(b"\0") if name]
+        """NUL-separated names in the output."""
+        return [os.fsdecode(name) for name in self.raw_names]
+
+    @property
+    def raw_names(self) -> list[bytes]:
+        return [name for name in self.output.split(b"\0") if name]
 
 
 class Git:
-    """The program, at one folder. `environ` is where it is looked for and what it gets, less GIT_*.
+    """The git program in one folder. It is looked up in `environ` and gets those variables, except GIT_*.
 
-    What it creates is for its owner only if it is `private`.
+    If `private`, only the owner can access the files that it creates.
     """
 
     def __init__(
@@ -66,7 +70,7 @@ class Git:
         self._environ = safe_git_environ(environ) | {"GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C"}
 
     def having(self, *settings: str, **variables: str) -> "Git":
-        """The same, with more settings, and variables that git reads: GIT_INDEX_FILE and its like."""
+        """A copy with more settings and environment variables, such as GIT_INDEX_FILE."""
         other = Git(self.folder, {})
         other._settings = self._settings + settings
         other._environ = self._environ | variables
@@ -79,7 +83,7 @@ class Git:
         return other
 
     async def run(self, *words: str, given: bytes = b"", into: Path | None = None) -> GitResult:
-        """Run git and have it succeed; its output goes to the answer, or `into` a file."""
+        """Run git; raise if it fails. Output is returned, or written `into` a file."""
         answer = await self.ask(*words, given=given, into=into)
         if answer.code != 0:
             raise translated(words[0], answer.complaint)
@@ -92,7 +96,7 @@ class Git:
         into: Path | None = None,
         seconds: float = _DEADLINE_SECONDS,
     ) -> GitResult:
-        """Run git where a failure is an answer too. StoreFailed if it does not end within so many seconds."""
+        """Run git and return its exit code, also on failure. StoreFailed on timeout."""
         try:
             program = find_program("git", cwd=self.folder, environ=self._environ)
         except CannotRun as error:
@@ -160,7 +164,9 @@ def _opened(place: Path) -> BinaryIO:
 async def _started(
     starting: Coroutine[Any, Any, asyncio.subprocess.Process],
 ) -> asyncio.subprocess.Process:
-    """A process that has been started, whoever is cancelled meanwhile: the library cannot give up halfway."""
+    """Start a process. On cancellation, wait until it has started, then end it: asyncio cannot cancel a
+    start.
+    """
     task = asyncio.ensure_future(starting)
     try:
         return await asyncio.shield(task)
@@ -172,15 +178,15 @@ async def _started(
 
 
 async def _drained(process: asyncio.subprocess.Process, tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Read to the end what is not wanted any more: before that, the library tells of no end of a process."""
+    """Read the remaining output: asyncio reports the end of a process only after that."""
     await asyncio.gather(*tasks, return_exceptions=True)
     await process.communicate()
 
 
 def _ask_to_end(process: asyncio.subprocess.Process) -> None:
-    """Politely, since git takes its locks away with it, which a kill would leave.
+    """Send SIGTERM, on which git removes its lock files.
 
-    Past the library, which looks first whether it has ended and so takes the exit code from whoever waits for it.
+    Not through asyncio, whose check for the end of the process would take the exit code.
     """
     if sys.platform == "win32":
         process.terminate()
@@ -190,7 +196,7 @@ def _ask_to_end(process: asyncio.subprocess.Process) -> None:
 
 
 class _TooMuch(Exception):
-    """More output than anybody will read."""
+    """Output exceeds the limit."""
 
 
 async def _feed(stream: asyncio.StreamWriter | None, given: bytes) -> None:
@@ -216,7 +222,7 @@ async def _gather(stream: asyncio.StreamReader | None, limit: int, *, cut: bool 
 
 
 def translated(verb: str, complaint: str) -> PorticoError:
-    """What a failure of git means to the person."""
+    """Error for a failure of git, with what to do."""
     reason = (
         " ".join(complaint.replace("fatal: ", "").replace("error: ", "").split())[:500] or "no reason given"
     )
@@ -224,7 +230,7 @@ def translated(verb: str, complaint: str) -> PorticoError:
     match complaint:
         case text if "dubious ownership" in text:
             return PermissionDenied(
-                "Git does not trust this repository, since it belongs to somebody else.",
+                "Git does not trust this repository, because it belongs to another user.",
                 suggestion="If you do, say so with git config --global --add safe.directory and its folder.",
             )
         case text if ".lock" in text and "exists" in text:

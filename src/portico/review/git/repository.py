@@ -9,7 +9,14 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from portico.domain.errors import InvalidInput, PorticoError, SessionBusy
-from portico.review.git.file_checks import check_git_files, common_folder_of, leads_to, unreadable_error
+from portico.review.git.file_checks import (
+    GitFacts,
+    check_git_files,
+    common_folder_of,
+    git_facts,
+    leads_to,
+    unreadable_error,
+)
 from portico.review.git.program import Git, translated
 
 _FINDING_SECONDS = 20.0
@@ -18,7 +25,7 @@ _NO_REPOSITORY = ("not a git repository", "work tree", "cannot use bare reposito
 
 
 class GitOperation(StrEnum):
-    """What a repository can be in the middle of."""
+    """Operation that a repository can be in the middle of."""
 
     REBASE = "rebase"
     MERGE = "merge"
@@ -40,7 +47,7 @@ _MARKS = (
 
 
 class Head(msgspec.Struct, frozen=True):
-    """What HEAD names: a branch, a commit, or a branch without a commit yet."""
+    """Target of HEAD: a branch, a commit, or a branch without commits."""
 
     branch: str | None
     commit: str | None
@@ -51,7 +58,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Repository:
-    """One working tree of a repository. `git` stands at its root."""
+    """One working tree of a repository. `git` runs at its root."""
 
     def __init__(self, root: Path, git_folder: Path, git: Git) -> None:
         self.root = root
@@ -60,7 +67,7 @@ class Repository:
 
     @property
     def common_folder(self) -> Path:
-        """Where objects, branches and config are: elsewhere, if the person works in a worktree themselves."""
+        """Folder with objects, branches and config; in a linked worktree it is not the git folder."""
         try:
             return common_folder_of(self.git_folder)
         except OSError as error:
@@ -77,11 +84,13 @@ class Repository:
         return next((name for mark, name in _MARKS if (self.git_folder / mark).exists()), None)
 
     async def ignored(self, paths: tuple[str, ...]) -> frozenset[str]:
-        """Which of these the repository ignores, tracked ones left out."""
+        """Files among these that the repository ignores, without tracked ones."""
         if not paths:
             return frozenset()
         given = b"\0".join(os.fsencode(path) for path in paths) + b"\0"
-        asking = self.git.having(GIT_LITERAL_PATHSPECS="0")  # It takes names only, and refuses to be told so.
+        asking = self.git.having(
+            GIT_LITERAL_PATHSPECS="0"
+        )  # It takes literal names only, and rejects the variable.
         answer = await asking.ask("check-ignore", "-z", "--stdin", given=given)
         if answer.code not in (0, 1):
             raise translated("check-ignore", answer.complaint)
@@ -112,7 +121,9 @@ class Repository:
             )
 
     async def settled_head(self) -> tuple[Head, str]:
-        """HEAD and its commit, where nothing is in the middle of anything. A clear error otherwise."""
+        """HEAD and its commit; an error if an operation is in progress, there is no commit, or a conflict is
+        unresolved.
+        """
         operation = self.operation()
         if operation is not None:
             raise SessionBusy(
@@ -128,14 +139,14 @@ class Repository:
         if conflicted := (await self.git.run("ls-files", "-z", "--unmerged")).names:
             name = conflicted[0].partition("\t")[2]
             raise SessionBusy(
-                f"{name} has a conflict that nobody has resolved yet.",
+                f"{name} has an unresolved conflict.",
                 suggestion="Resolve it and git add the file, or use the proposal mode.",
             )
         return head, head.commit
 
 
 async def find_repository(folder: Path, environ: Mapping[str, str]) -> Repository | None:
-    """The repository that a folder is in; None where there is none, and in a bare one."""
+    """Repository that contains a folder; None outside of one, and in a bare one."""
     git = Git(folder, environ)
     await asyncio.to_thread(check_git_files, folder)
     questions = ("--is-inside-work-tree", "--show-toplevel", "--absolute-git-dir")
@@ -147,14 +158,40 @@ async def find_repository(folder: Path, environ: Mapping[str, str]) -> Repositor
             return None
         raise translated("rev-parse", answer.complaint)
     if len(lines) != 3:  # A name may hold the very character by which names are parted here.
-        lines = ["true", await _told(git, "--show-toplevel"), await _told(git, "--absolute-git-dir")]
+        lines = [
+            "true",
+            await _rev_parse(git, "--show-toplevel"),
+            await _rev_parse(git, "--absolute-git-dir"),
+        ]
     root, git_folder = Path(lines[1]), Path(lines[2])
     if not await asyncio.to_thread(leads_to, root / ".git", git_folder):
         return None  # Its config names another folder as the work tree, perhaps the person's home.
     return Repository(root, git_folder, git.at(root))
 
 
-async def _told(git: Git, question: str) -> str:
+def _checked_facts(folder: Path) -> GitFacts:
+    check_git_files(folder)
+    return git_facts(folder)
+
+
+class RepositoryFinder:
+    """Finds repositories and remembers them as long as nothing that decides the answer has changed."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._known: dict[Path, tuple[GitFacts, Repository | None]] = {}
+
+    async def find(self, folder: Path) -> Repository | None:
+        """Cached `find_repository`. Git's files are checked each time."""
+        facts = await asyncio.to_thread(_checked_facts, folder)
+        known = self._known.get(folder)
+        if known is None or known[0] != facts:
+            known = facts, await find_repository(folder, self._environ)
+            self._known[folder] = known
+        return known[1]
+
+
+async def _rev_parse(git: Git, question: str) -> str:
     return os.fsdecode((await git.run("rev-parse", question)).output).removesuffix("\n")
 
 
@@ -169,12 +206,12 @@ async def need_repository(folder: Path, environ: Mapping[str, str]) -> Repositor
 
 
 def submodule_of(path: str, submodules: Collection[str]) -> str | None:
-    """The submodule that a file is in."""
+    """Submodule that contains a file."""
     return next((str(one) for one in PurePosixPath(path).parents if str(one) in submodules), None)
 
 
 async def ignored_files(workspace: Path, paths: Iterable[str], environ: Mapping[str, str]) -> frozenset[str]:
-    """Which files of a workspace its repository ignores; none where that cannot be asked."""
+    """Files of a workspace that its repository ignores; none if that cannot be determined."""
     try:
         repository = await find_repository(workspace, environ)
         if repository is None:
@@ -187,5 +224,5 @@ async def ignored_files(workspace: Path, paths: Iterable[str], environ: Mapping[
 
 
 def _between(outer: Path, inner: Path) -> Path:
-    """The way from one folder to another that is in it, whatever links lead to them."""
+    """Relative path from a folder to one inside it, with links resolved."""
     return Path(os.path.realpath(inner)).relative_to(os.path.realpath(outer))

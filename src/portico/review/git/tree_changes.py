@@ -14,7 +14,7 @@ class TreeOperation(StrEnum):
 
 
 class TreeChange(msgspec.Struct, frozen=True):
-    """One file. `added` and `removed` count lines, and are None for files that are not text."""
+    """Change to one file. `added` and `removed` count lines, and are None for binary files."""
 
     path: str
     operation: TreeOperation

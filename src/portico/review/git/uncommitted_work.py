@@ -42,7 +42,9 @@ class UncommittedWork(msgspec.Struct, frozen=True):
 
 
 async def keep_work(repository: Repository, scratch: Path) -> UncommittedWork:
-    """What is there now. Untracked files of secrets are left where they are, and out of this."""
+    """Write the current working tree to the repository as trees. Untracked files that may hold secrets are
+    left out.
+    """
     async with _index_copy(repository, scratch) as (git, _):
         staged = (await git.run("write-tree", "--missing-ok")).text
         intended = await _intended(git, staged)
@@ -75,7 +77,7 @@ async def uncommitted(repository: Repository, scratch: Path) -> frozenset[str]:
 
 
 async def staged_tree(repository: Repository, scratch: Path) -> str:
-    """What is in the index now."""
+    """Tree of the current index."""
     async with _index_copy(repository, scratch) as (git, _):
         return (await git.run("write-tree", "--missing-ok")).text
 
@@ -83,7 +85,7 @@ async def staged_tree(repository: Repository, scratch: Path) -> str:
 async def unchanged_since(
     repository: Repository, tree: str, paths: Collection[str], scratch: Path
 ) -> list[str]:
-    """Those of these files that are on the disk what a tree has, whatever their line ends and encoding."""
+    """Files among these that are unchanged from a tree, apart from line endings and encoding."""
     async with _index_copy(repository, scratch) as (git, _):
         await git.run("read-tree", tree)
         given = b"".join(os.fsencode(path) + b"\0" for path in paths)
@@ -111,7 +113,7 @@ async def tree_of(repository: Repository, commit_id: str) -> str:
 
 
 async def merge_trees(repository: Repository, base: str, ours: str, theirs: str, scratch: Path) -> str:
-    """The tree with both changes, as git merges text: no merge driver is run. InvalidInput names the files in which they cannot be told apart."""
+    """Merge of two trees as git merges text, without merge drivers. InvalidInput names files with conflicts."""
     if base in (ours, theirs) or ours == theirs:
         return theirs if base == ours else ours
     origin = await commit(repository, base, [], "base")
@@ -166,12 +168,12 @@ async def index_of(
     Files that were `intended` to be added before are so again, beside those that are now.
     """
     async with _index_copy(repository, scratch) as (git, index):
-        told = await _told_of_files(git)
+        flags = await _index_flags(git)
         staged = (await git.run("write-tree", "--missing-ok")).text
         names = {os.fsdecode(name) for name in (*intended, *await _intended(git, staged))}
         await git.run("read-tree", tree)
-        there = set((await git.run("ls-files", "-z")).names) if told or names else set()
-        for option, marked in told.items():
+        there = set((await git.run("ls-files", "-z")).names) if flags or names else set()
+        for option, marked in flags.items():
             given = b"".join(os.fsencode(name) + b"\0" for name in marked if name in there)
             await git.run("update-index", "-z", option, "--stdin", given=given)
         await _intend(git, names - there)
@@ -179,16 +181,16 @@ async def index_of(
         yield index
 
 
-async def _told_of_files(git: Git) -> dict[str, list[str]]:
+async def _index_flags(git: Git) -> dict[str, list[str]]:
     """Files that an index holds and git shall not look for, or not look at, by the option that says so."""
-    told: dict[str, list[str]] = {}
+    flags: dict[str, list[str]] = {}
     for line in (await git.run("ls-files", "-v", "-z")).names:
         tag, _, name = line.partition(" ")
         if tag in ("S", "s"):
-            told.setdefault("--skip-worktree", []).append(name)
+            flags.setdefault("--skip-worktree", []).append(name)
         if tag.islower():
-            told.setdefault("--assume-unchanged", []).append(name)
-    return told
+            flags.setdefault("--assume-unchanged", []).append(name)
+    return flags
 
 
 async def _intended(git: Git, staged: str) -> tuple[bytes, ...]:
@@ -198,7 +200,7 @@ async def _intended(git: Git, staged: str) -> tuple[bytes, ...]:
 
 
 async def _intend(git: Git, names: Iterable[str]) -> None:
-    """Have files that are there, and that an index does not know yet, as such that will be added."""
+    """Mark files that an index does not have yet as intended to be added."""
     root = git.folder.resolve()
     given = b"".join(os.fsencode(name) + b"\0" for name in sorted(names) if _is_entry(root, name))
     words = ("add", "--intent-to-add", "--force", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul")

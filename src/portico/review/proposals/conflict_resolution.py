@@ -63,7 +63,7 @@ class ConflictResolver:
         return ConflictSides(base=base, person=person, agent=agent, merged=merged, conflicts=collide)
 
     def resolve(self, changes: ChangeSet, choices: Mapping[str, Side]) -> ResolvedChanges:
-        """The same changes, with each chosen file brought to what is there now."""
+        """The changes, with each chosen file rebased on its current content."""
         unknown = choices.keys() - {change.path for change in changes.changes}
         if unknown or not set(choices.values()) <= {"agent", "person"}:
             raise InvalidInput(

@@ -1,6 +1,6 @@
 """Decisions on one proposal: apply a part, discard a part, undo the last apply.
 
-The new record of the proposal is the receipt of the apply: both happen, or neither. Whoever calls this holds the
+The new record of the proposal is the receipt of the apply: both happen, or neither. The caller holds the
 proposals of the session.
 """
 
@@ -37,10 +37,10 @@ _KEPT_APPLIES = 10
 
 
 class DecidedProposal(msgspec.Struct, frozen=True, kw_only=True):
-    """How the proposal stands after a decision. If files are `conflicted`, nothing was done to any file.
+    """A proposal after a decision. If files are `conflicted`, no file was changed.
 
-    `merged` files have what the person changed in them too; `refused` ones were left out, and stay so. What is
-    `already` so needed no file to be written.
+    `merged` files also have the person's changes; `refused` ones were left out. If `already`, no file had to
+    be written.
     """
 
     proposal: Proposal
@@ -51,7 +51,7 @@ class DecidedProposal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProposalDecider:
-    """For all proposals in a store."""
+    """Decisions on all proposals in a store."""
 
     def __init__(
         self, store: ProposalStore, applier: Applier, clock: Clock, protect: Callable[[Path], Protection]
@@ -115,7 +115,7 @@ class ProposalDecider:
     ) -> DecidedProposal:
         proposal = record.proposal
         if not proposal.applies:
-            raise InvalidInput("Nothing of this proposal has been applied that could be taken back.")
+            raise InvalidInput("Nothing of this proposal has been applied, so there is nothing to undo.")
         last = proposal.applies[-1]
         undo = self._loaded(record, last.undo)
         workspace = Path(proposal.workspace)
@@ -184,7 +184,7 @@ class ProposalDecider:
         return DecidedProposal(proposal=proposal, conflicted=tuple(sorted(paths)))
 
     def _check_links(self, proposal: Proposal, chosen: ChangeSet) -> None:
-        """Whatever led elsewhere when it was marked: no link is made that leads out by now."""
+        """Refuse links that lead out of the workspace by now."""
         workspace = Path(proposal.workspace)
         links = [change for change in chosen.changes if change.links]
         protection = self._protect(workspace) if links else Protection()
@@ -196,7 +196,7 @@ class ProposalDecider:
                 )
 
     def _marks_of_rest(self, proposal: Proposal, parted: SplitChanges) -> dict[str, FileMark]:
-        """The marks of what is left: as they were, or afresh for files of which only a part is left."""
+        """Marks of the remaining changes; computed again for files of which only a part remains."""
         whole = {change.path: change for change in proposal.changes.changes}
         cut = [
             change
@@ -214,9 +214,10 @@ class ProposalDecider:
         }
 
     def _loaded(self, record: ProposalRecord, changes: ChangeSet) -> ChangeSet:
-        return with_contents(changes, self._store.reader(record))
+        with self._store.reader(record) as read:
+            return with_contents(changes, read)
 
 
 def closed(proposal: Proposal) -> ProposalStatus:
-    """What a proposal is once nothing of it is left."""
+    """Status of a proposal with no changes left."""
     return "applied" if proposal.applies else "discarded"

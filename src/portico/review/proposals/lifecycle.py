@@ -1,7 +1,7 @@
 """Proposals of all sessions: put, list, apply, discard, undo, by file and by hunk.
 
-Every call is alone with the proposals of a session, between processes too, and first puts right what a killed one
-left. Knows no session's mode and no git; `reviews` does.
+Every call locks the proposals of a session, also against other processes, and first recovers interrupted
+applies. Knows neither review modes nor git.
 """
 
 import contextlib
@@ -60,9 +60,9 @@ class Proposals:
     ) -> Proposal | None:
         """Propose changes, whose contents are loaded. None if there is nothing to propose, nor was before.
 
-        A turn's proposal takes the place of the open one. What a tool proposes joins it, file by file, and
-        what comes back from a restore stands for itself, once for each `source`. Conflicts are looked for on
-        the `disk`, as the person sees it.
+        A turn's proposal replaces the open one. A tool's changes are added to the open one, file by file. A
+        restore makes a proposal of its own, once for each `source`. Conflicts are looked for on the `disk`,
+        as the person sees it.
         """
         disk = disk or self._applier.disk
         with self._held(session):
@@ -94,20 +94,20 @@ class Proposals:
             return record.proposal
 
     def payload(self, proposal_id: str) -> ProposalUpdated:
-        """How a proposal stands, for the log and for doors."""
-        with self._found(proposal_id) as record:
-            return proposal_payload(record.proposal, self._store.reader(record))
+        """Event payload of a proposal."""
+        with self._found(proposal_id) as record, self._store.reader(record) as read:
+            return proposal_payload(record.proposal, read)
 
     def file(
         self, proposal_id: str, path: str, disk: Disk | None = None
     ) -> tuple[ProposedFile, ConflictSides]:
-        """One file in full, and its three sides as they are now, on the `disk` as the person sees it."""
+        """One file in full, and its three sides, with the person's as on the `disk`."""
         with self._found(proposal_id) as record:
             proposal = record.proposal
             change = _change_to(proposal, path)
-            read = self._store.reader(record)
-            loaded = with_contents(ChangeSet((change,)), read).changes[0]
-            shown = describe_file(change, proposal.marks.get(path, FileMark()), read)
+            with self._store.reader(record) as read:
+                loaded = with_contents(ChangeSet((change,)), read).changes[0]
+                shown = describe_file(change, proposal.marks.get(path, FileMark()), read)
             return shown, ConflictResolver(Path(proposal.workspace), disk or self._applier.disk).sides(loaded)
 
     def chosen(self, proposal_id: str, revision: int, selection: Selection = ()) -> ChangeSet:
@@ -150,13 +150,13 @@ class Proposals:
             return self._deciding.undo(record, resolve or {}, writer or self._applier)
 
     def owe_replay(self, session: str) -> None:
-        """Note, before the agent's own tree is made anew, that what waits is to be written to it."""
+        """Note that the open proposal must be written to the working copy, before that is created again."""
         with self._held(session):
             if any(_open(record, "turn") for record in self._store.records(session)):
                 self._store.replay_mark(session).touch(mode=0o600)
 
     def replay(self, session: str, folder: Path) -> None:
-        """Write what waits as the proposal of a turn to the agent's own tree, whatever that holds, if it is owed that."""
+        """Write the open proposal of a turn to a new working copy, if `owe_replay` noted it."""
         mark = self._store.replay_mark(session)
         if not mark.exists():
             return
@@ -173,8 +173,8 @@ class Proposals:
                     self._applier.apply(folder, resolver.resolve(changes, sides).changes)
             mark.unlink(missing_ok=True)
 
-    def unsettled(self, session: str) -> Sequence[tuple[Proposal, tuple[PendingSync, ...]]]:
-        """What the tree that the agent works in has not been told of yet, with contents."""
+    def pending_syncs(self, session: str) -> Sequence[tuple[Proposal, tuple[PendingSync, ...]]]:
+        """Decisions that the working copy does not have yet, with contents."""
         with self._held(session):
             return [
                 (
@@ -191,8 +191,8 @@ class Proposals:
                 if record.proposal.unsettled
             ]
 
-    def settled(self, proposal: Proposal) -> None:
-        """The tree that the agent works in has been told of what was unsettled in a proposal."""
+    def mark_synced(self, proposal: Proposal) -> None:
+        """Record that the working copy has the decisions on a proposal."""
         with self._found(proposal.id) as record:
             left = tuple(one for one in record.proposal.unsettled if one not in proposal.unsettled)
             if left != record.proposal.unsettled:
@@ -200,14 +200,14 @@ class Proposals:
                 self._store.write(after, record.places)
 
     def forget(self, session: str) -> None:
-        """The session is gone, and all that was proposed in it."""
+        """Delete all proposals of a session."""
         with self._held(session):
             pass
         self._store.forget_session(session)
 
     @contextlib.contextmanager
     def _held(self, session: str) -> Iterator[None]:
-        """Alone with a session's proposals, and with what an earlier process was killed in put right."""
+        """Lock a session's proposals, and recover interrupted applies."""
         with self._store.held(session):
             if self._applier.unfinished:
                 self._applier.recover()
@@ -228,19 +228,19 @@ class Proposals:
     def _replace(
         self, waiting: ProposalRecord, changes: ChangeSet, ignored: Collection[str], disk: Disk
     ) -> Proposal:
-        """The next revision of what waits, if anything is new about it."""
+        """Next revision of the open proposal, if anything changed."""
         before = waiting.proposal
         if before.origin == "tool":
             changes = _overlaid(self._loaded(waiting, before.changes), changes)
             ignored = {*ignored, *(path for path, one in before.marks.items() if one.generated)}
         workspace = Path(before.workspace)
         marks = mark(workspace, changes, self._protect(workspace), ignored, disk=disk)
-        told = bare(changes)
-        if told == before.changes and marks == before.marks:
+        stripped = bare(changes)
+        if stripped == before.changes and marks == before.marks:
             return before
-        if told.changes == before.changes.changes and marks == before.marks:
-            # Only folders differ, which nobody is shown.
-            after = msgspec.structs.replace(before, changes=told)
+        if stripped.changes == before.changes.changes and marks == before.marks:
+            # Only folders differ, which are not shown.
+            after = msgspec.structs.replace(before, changes=stripped)
         else:
             status = "open" if changes.changes else closed(before)
             after = self._deciding.following(before, status, changes=changes, marks=marks)
@@ -254,7 +254,7 @@ class Proposals:
         origin: ProposalOrigin,
         earlier: Sequence[ProposalRecord],
     ) -> Proposal:
-        """A new proposal. The oldest of those that are decided makes room for it."""
+        """A new proposal. The oldest decided one is removed if there are too many."""
         for old in [one for one in earlier if one.proposal.status != "open"][:-_KEPT_CLOSED]:
             self._store.forget(session, old.proposal.id)
         latest = max((one.proposal.at_ms for one in earlier), default=0)
@@ -284,11 +284,12 @@ class Proposals:
         )
 
     def _loaded(self, record: ProposalRecord, changes: ChangeSet) -> ChangeSet:
-        return with_contents(changes, self._store.reader(record))
+        with self._store.reader(record) as read:
+            return with_contents(changes, read)
 
 
 def _moved(changes: ChangeSet, workspace: Path, folder: Path) -> ChangeSet:
-    """The same changes for another tree: links that name a place of the workspace in full name it there."""
+    """The changes for another tree: absolute links into the workspace lead into that tree instead."""
     old, new = os.fsencode(os.path.realpath(workspace)), os.fsencode(folder)
 
     def moved(content: FileContent | None, mode: int | None) -> FileContent | None:
@@ -313,7 +314,7 @@ def _open(record: ProposalRecord, origin: ProposalOrigin) -> bool:
 
 
 def _overlaid(open_ones: ChangeSet, new: ChangeSet) -> ChangeSet:
-    """What was proposed before, with files that are proposed again as they are proposed now."""
+    """The open changes, with files that are proposed again replaced."""
     again = {path for change in new.changes for path in (change.path, change.old_path) if path is not None}
     kept = tuple(one for one in open_ones.changes if one.path not in again and one.old_path not in again)
     return ChangeSet(

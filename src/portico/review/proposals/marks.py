@@ -40,7 +40,7 @@ _MINIFIABLE = (".js", ".css", ".mjs", ".cjs")
 
 
 class FileMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What there is to know of one file. A `denied` one can be looked at, and never be applied."""
+    """Facts about one proposed file. A `denied` file can be viewed, but not applied."""
 
     added: int = 0
     removed: int = 0
@@ -59,9 +59,9 @@ def mark(
     *,
     disk: Disk | None = None,
 ) -> dict[str, FileMark]:
-    """The marks of all files, by path. `ignored` are paths that the repository ignores.
+    """Marks of all files, by path. `ignored` are paths that the repository ignores.
 
-    Without a `disk`, as the person sees it, nobody knows of conflicts there.
+    Conflicts are found only with a `disk`, which is the workspace as the person sees it.
     """
     troubles = {} if disk is None else _troubles(workspace, changes, disk)
     return {
@@ -85,8 +85,12 @@ def _mark(
     against = against or reason_against_link(workspace, change, protection)
     if against is None and isinstance(trouble, PermissionDenied) and not isinstance(trouble, NotWritable):
         against = trouble.message
-    told = trouble.message if isinstance(trouble, PorticoError) else None
-    warnings = [against or told or _obedience(paths), change.warning, *_warnings(workspace, change, old, new)]
+    message = trouble.message if isinstance(trouble, PorticoError) else None
+    warnings = [
+        against or message or _obedience(paths),
+        change.warning,
+        *_warnings(workspace, change, old, new),
+    ]
     return FileMark(
         added=compared.added,
         removed=compared.removed,
@@ -177,7 +181,7 @@ def _ends(data: bytes) -> str:
 
 
 def _troubles(workspace: Path, changes: ChangeSet, disk: Disk) -> dict[str, PorticoError | bool]:
-    """What stands in the way of each change now: a conflict (True) or a refusal."""
+    """What prevents each change now: a conflict (True) or an error."""
 
     def plan(some: ChangeSet) -> dict[str, PorticoError | bool]:
         planned = ApplyPlanner(workspace, disk, ApplyLimits()).plan(some)

@@ -36,7 +36,7 @@ def proposal_payload(proposal: Proposal, read: Read) -> ProposalUpdated:
 def describe_files(
     changes: Iterable[FileChange], marks: Mapping[str, FileMark], read: Read
 ) -> tuple[ProposedFile, ...]:
-    """These files, with as many of their diffs as there is room for."""
+    """These files, with as many of their diffs as fit."""
     files: list[ProposedFile] = []
     left = ALL_DIFFS_BYTES
     for change in changes:
@@ -48,7 +48,7 @@ def describe_files(
 
 
 def describe_file(change: FileChange, mark: FileMark, read: Read, most: int | None = None) -> ProposedFile:
-    """One file, with its diff and hunks unless they are longer than `most` bytes."""
+    """One file, with diff and hunks unless they are longer than `most` bytes."""
     text: str | None = None
     hunks: tuple[Hunk, ...] = ()
     size = sum(0 if one is None else one.size for one in (change.old, change.new))

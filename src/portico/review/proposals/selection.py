@@ -57,7 +57,7 @@ def part(changes: ChangeSet, selection: Selection, leaving: Collection[str] = ()
 
 
 def split_off(changes: ChangeSet, selection: Selection) -> SplitChanges:
-    """What stays if the selection is given up, and what is given up: from what stays to what was proposed."""
+    """Split changes into those that remain if the selection is discarded, and the discarded ones."""
     choices = _by_path(selection, changes)
     staying: list[FileChange] = []
     given_up: list[FileChange] = []
@@ -73,7 +73,7 @@ def split_off(changes: ChangeSet, selection: Selection) -> SplitChanges:
         _check_known(change, hunks, known)
         kept, rest = _part_file(change, tuple(one for one in known if one not in hunks))
         if kept is not None and rest is not None:
-            # Who gives up lines keeps what becomes of the file's mode.
+            # Discarding lines does not discard a change of the file's mode.
             kept = msgspec.structs.replace(kept, new_mode=change.new_mode)
             rest = msgspec.structs.replace(rest, old_mode=change.new_mode)
         given_up += [] if rest is None else [rest]
@@ -85,7 +85,7 @@ def split_off(changes: ChangeSet, selection: Selection) -> SplitChanges:
 
 
 def join_changes(first: ChangeSet, second: ChangeSet) -> ChangeSet:
-    """One change set that does what the second does after the first."""
+    """One change set equal to both in sequence."""
     following = {change.old_path or change.path: change for change in second.changes}
     changes: list[FileChange] = []
     for change in first.changes:
@@ -153,7 +153,7 @@ def _check_known(change: FileChange, hunks: Iterable[str], known: Collection[str
 
 
 def _join(first: FileChange, second: FileChange) -> FileChange | None:
-    """What two changes to one file come to; None if that is nothing."""
+    """One change equal to two changes to a file in sequence; None if they cancel out."""
     if first.old is None and second.new is None:
         return None
     came_from = first.old_path or first.path

@@ -1,15 +1,16 @@
 """Store of proposals in the state folder: one record each, with its contents in packs beside it.
 
-A record is replaced by one rename, and whatever it speaks of is on the disk before that. So a record is always
-whole, and what no record speaks of is litter that goes with the next write.
+A record is replaced by one rename, after the contents that it refers to are on the disk. So a record is
+always complete, and packs that no record refers to are removed with the next write.
 """
 
 import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -28,14 +29,14 @@ _EMPTY = digest_of(b"")
 
 
 class AppliedPart(msgspec.Struct, frozen=True, kw_only=True):
-    """What was applied once, and what takes it back."""
+    """Changes that were applied at once, and their undo."""
 
     changes: ChangeSet
     undo: ChangeSet
 
 
 class PendingSync(msgspec.Struct, frozen=True, kw_only=True):
-    """What the tree that the agent works in has still to be told of. An undo is applied like any change."""
+    """Decision that the working copy does not have yet. An undo is applied like any change."""
 
     applied: ChangeSet = ChangeSet()
     discarded: ChangeSet = ChangeSet()
@@ -84,15 +85,17 @@ class ProposalRecord(msgspec.Struct, frozen=True):
 
 
 class ProposalStore:
-    """The proposals of all sessions. Whoever reads or writes those of one holds it."""
+    """Proposals of all sessions. To read or write those of a session, hold its lock."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._disk = Disk()
+        # A decision reads the same record many times, and a large one takes long to decode.
+        self._decoded: tuple[bytes, ProposalRecord] | None = None
 
     @contextmanager
     def held(self, session: str) -> Iterator[Path]:
-        """Nobody else touches the proposals of a session meanwhile."""
+        """Lock the proposals of a session."""
         folder = self._folder / file_name(session)
         make_private_folder(folder)
         with locked(folder / "lock"):
@@ -102,7 +105,7 @@ class ProposalStore:
         return self._folder / file_name(session) / f"{proposal_id}.json"
 
     def replay_mark(self, session: str) -> Path:
-        """A file that is there while the tree of a session's agent lacks what is proposed."""
+        """File that exists while the working copy of a session lacks its proposal."""
         return self._folder / file_name(session) / "replay"
 
     def session_of(self, proposal_id: str) -> str:
@@ -124,7 +127,7 @@ class ProposalStore:
         return [self._decode(path) for path in sorted(folder.glob("*.json"))]
 
     def encoded(self, proposal: Proposal, known: Mapping[str, _Place]) -> bytes:
-        """The record of a proposal whose new contents are loaded, with these already written."""
+        """Encoded record of a proposal whose new contents are loaded; `known` contents are on disk already."""
         wanted = _contents(proposal)
         places = {digest: place for digest, place in known.items() if digest in wanted}
         fresh = {digest: data for digest, data in wanted.items() if digest not in places}
@@ -144,7 +147,7 @@ class ProposalStore:
         return msgspec.json.encode(ProposalRecord(_bare(proposal), places))
 
     def write(self, proposal: Proposal, known: Mapping[str, _Place]) -> Proposal:
-        """Keep a proposal, instead of what was kept of it before."""
+        """Store a proposal, replacing its earlier record."""
         place = self.place(proposal.session, proposal.id)
         beside = place.with_suffix(".new")
         try:
@@ -162,16 +165,18 @@ class ProposalStore:
         return _bare(proposal)
 
     def sweep(self, session: str, proposal_id: str) -> None:
-        """Take packs away that the record does not speak of."""
+        """Remove packs that the record does not refer to."""
         place = self.place(session, proposal_id)
         spoken_of = {each.pack for each in self._decode(place).places.values()} if place.exists() else set()
         for pack in place.parent.glob(f"{proposal_id}.*.pack"):
             if pack.name not in spoken_of:
                 pack.unlink(missing_ok=True)
 
-    def reader(self, record: ProposalRecord) -> Callable[[str], bytes]:
-        """Finds the contents of a record by their digests."""
+    @contextmanager
+    def reader(self, record: ProposalRecord) -> Iterator[Callable[[str], bytes]]:
+        """Reader of the contents of a record by digest, which keeps its packs open."""
         folder = self.place(record.proposal.session, record.proposal.id).parent
+        packs: dict[str, BinaryIO] = {}
 
         def read(digest: str) -> bytes:
             place = record.places.get(digest)
@@ -180,16 +185,19 @@ class ProposalStore:
             try:
                 if place is None:
                     raise FileNotFoundError(2, "No such content", digest)
-                with (folder / place.pack).open("rb") as file:
-                    file.seek(place.offset)
-                    data = file.read(place.size)
+                file = packs.get(place.pack)
+                if file is None:
+                    file = packs[place.pack] = opened.enter_context((folder / place.pack).open("rb"))
+                file.seek(place.offset)
+                data = file.read(place.size)
             except OSError as error:
                 raise StoreFailed(f"A content of a proposal is gone ({error.strerror}).") from error
             if digest_of(data) != digest:
                 raise StoreFailed("A content of a proposal is damaged on the disk.")
             return data
 
-        return read
+        with ExitStack() as opened:
+            yield read
 
     def forget(self, session: str, proposal_id: str) -> None:
         self.place(session, proposal_id).unlink(missing_ok=True)
@@ -201,7 +209,11 @@ class ProposalStore:
 
     def _decode(self, path: Path) -> ProposalRecord:
         try:
-            return codecs.decode_json(path.read_bytes(), ProposalRecord)
+            data = path.read_bytes()
+            known = self._decoded
+            if known is None or known[0] != data:
+                known = self._decoded = data, codecs.decode_json(data, ProposalRecord)
+            return known[1]
         except FileNotFoundError as error:
             raise InvalidInput(f"There is no proposal {path.stem} any more.") from error
         except (OSError, msgspec.DecodeError) as error:
@@ -215,8 +227,8 @@ def _change_sets(proposal: Proposal) -> Iterator[ChangeSet]:
     yield proposal.changes
     for apply in proposal.applies:
         yield from (apply.changes, apply.undo)
-    for settling in proposal.unsettled:
-        yield from (settling.applied, settling.discarded)
+    for pending in proposal.unsettled:
+        yield from (pending.applied, pending.discarded)
 
 
 def _contents(proposal: Proposal) -> dict[str, bytes | None]:

@@ -22,7 +22,7 @@ class ChangeOperation(StrEnum):
 
 
 class FileContent(msgspec.Struct, frozen=True):
-    """What a file holds: always its digest and size, and the bytes unless they are kept elsewhere."""
+    """Content of a file: digest and size, and the bytes unless they are stored elsewhere."""
 
     digest: str
     size: int
@@ -39,9 +39,9 @@ class FileContent(msgspec.Struct, frozen=True):
 
 
 class Conflict(msgspec.Struct, frozen=True):
-    """Where the person and the agent changed the same lines: the base, what each made of it, and its place.
+    """Lines that both the person and the agent changed: the base, both versions, and the position.
 
-    A side that is None has no such file. `line` counts from one, in the file as the person has it now.
+    A side is None if it has no such file. `line` is one-based, in the person's current file.
     """
 
     base: bytes | None
@@ -114,14 +114,14 @@ class ChangeSet(msgspec.Struct, frozen=True):
 
 
 def paths_of(changes: ChangeSet) -> frozenset[str]:
-    """Every path at which a file comes, goes or changes."""
+    """All paths that a change set creates, removes or changes."""
     return frozenset(path for one in changes.changes for path in (one.path, one.old_path) if path is not None)
 
 
 def opened_no_further(old: int, new: int) -> int:
-    """The new mode of a file, as far as it lets nobody read or write it who could not before.
+    """New mode of a file, without access for others that the old mode did not give.
 
-    Whoever writes a file anew leaves it as open as any new one, and does not mean that.
+    Programs that replace a file often give it the default mode without intending to.
     """
     gained = 0 if LINK_MODE in (old, new) else new & ~old & 0o666
     if not gained:

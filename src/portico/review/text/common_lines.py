@@ -51,7 +51,7 @@ def numbered(*versions: Sequence[bytes]) -> list[list[int]]:
 
 
 def edits_between(old: list[int], new: list[int]) -> list[LineEdit]:
-    """What turns the old lines into the new ones, in order, each edit apart from the next."""
+    """Edits that turn the old lines into the new ones, in order and not adjacent."""
     edits: list[LineEdit] = []
     old_at = new_at = 0
     for old_from, new_from, length in _Comparison(old, new).shared():
@@ -60,7 +60,7 @@ def edits_between(old: list[int], new: list[int]) -> list[LineEdit]:
         old_at, new_at = old_from + length, new_from + length
     if old_at < len(old) or new_at < len(new):
         edits.append(LineEdit(old_at, len(old), new_at, len(new)))
-    return _settled(old, new, edits)
+    return _joined(old, new, edits)
 
 
 class _Comparison:
@@ -120,7 +120,7 @@ def _resumed(old: list[int], new: list[int], span: _Span) -> list[_Span]:
 
 
 def _common_head(old: list[int], new: list[int], span: _Span) -> int:
-    """How many lines two parts share at their beginning; long stretches are compared at once."""
+    """Number of common lines at the beginning; long runs are compared at once."""
     at, step = 0, 1
     most = min(span.old_to - span.old_from, span.new_to - span.new_from)
     while at < most:
@@ -158,7 +158,7 @@ def _anchored(old: list[int], new: list[int], span: _Span) -> list[_Span]:
 
 
 def _positions(lines: list[int], start: int, end: int) -> dict[int, int]:
-    """Where each line stands, or -1 if it does so more than once."""
+    """Position of each line, or -1 if it occurs more than once."""
     positions: dict[int, int] = {}
     for at in range(start, end):
         line = lines[at]
@@ -265,7 +265,7 @@ def _walked(old: list[int], new: list[int], span: _Span) -> Iterator[tuple[int, 
 
 
 class _Reach:
-    """How far along each diagonal a number of edits leads, from one end of a part towards the other."""
+    """Furthest point on each diagonal for a number of edits, from one end of a part."""
 
     def __init__(self, old: list[int], new: list[int], span: _Span, direction: int) -> None:
         self._old = old
@@ -304,12 +304,12 @@ class _Reach:
             yield diagonal
 
 
-def _settled(old: list[int], new: list[int], edits: list[LineEdit]) -> list[LineEdit]:
+def _joined(old: list[int], new: list[int], edits: list[LineEdit]) -> list[LineEdit]:
     """Move lines that are only added or only removed as far down as they mean the same; join what meets."""
-    settled: list[LineEdit] = []
+    joined: list[LineEdit] = []
     for index, edit in enumerate(edits):
-        if settled and settled[-1].old_to == edit.old_from and settled[-1].new_to == edit.new_from:
-            edit = LineEdit(settled[-1].old_from, edit.old_to, settled.pop().new_from, edit.new_to)  # noqa: PLW2901
+        if joined and joined[-1].old_to == edit.old_from and joined[-1].new_to == edit.new_from:
+            edit = LineEdit(joined[-1].old_from, edit.old_to, joined.pop().new_from, edit.new_to)  # noqa: PLW2901
         room = (edits[index + 1].old_from if index + 1 < len(edits) else len(old)) - edit.old_to
         down = 0
         if edit.old_from == edit.old_to:
@@ -318,5 +318,5 @@ def _settled(old: list[int], new: list[int], edits: list[LineEdit]) -> list[Line
         elif edit.new_from == edit.new_to:
             while down < room and old[edit.old_from + down] == old[edit.old_to + down]:
                 down += 1
-        settled.append(LineEdit(*(at + down for at in edit)))
-    return settled
+        joined.append(LineEdit(*(at + down for at in edit)))
+    return joined

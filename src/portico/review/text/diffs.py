@@ -31,9 +31,9 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class Hunk(msgspec.Struct, frozen=True, kw_only=True):
-    """One change with the lines around it. Line numbers are as in a unified diff, from one.
+    """One change with context lines. Line numbers are one-based, as in a unified diff.
 
-    `old_offset` is the byte of the old content at which the first segment begins.
+    `old_offset` is the byte offset of the first segment in the old content.
     """
 
     hunk_id: str
@@ -144,7 +144,7 @@ def _segments(window: _Window, group: list[LineEdit], start: int, end: int) -> t
 
 
 def _identity(place: int, segments: tuple[Segment, ...]) -> str:
-    """The same for the same change at the same place, whoever computes it."""
+    """Stable ID of a change at a position."""
     digest = hashlib.blake2b(b"%d" % place, digest_size=8)
     for segment in segments:
         digest.update(b"\0%s %d\0" % (segment.kind.encode(), len(segment.data)))

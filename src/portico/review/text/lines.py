@@ -29,7 +29,7 @@ _MARKS = {
 
 
 class LineBreaks(Enum):
-    """What ends a line. A lone carriage return does so only where nothing else does."""
+    """Line endings of a file. A lone carriage return counts only if there are no others."""
 
     LINE_FEED = b"\n"
     CARRIAGE_RETURN = b"\r"
@@ -53,7 +53,7 @@ def looks_binary(data: bytes) -> bool:
 
 
 def encoding_of(data: bytes) -> Encoding | None:
-    """How a file is written, or None for a binary one."""
+    """Encoding of a file, or None for a binary one."""
     for encoding, breaks in _WIDE.items():
         if data.startswith(_MARKS[encoding]) and len(data) % len(breaks.value) == 0:
             content = _decoded(data, encoding)
@@ -92,7 +92,7 @@ def encode_like(original: bytes, content: str) -> bytes:
 
 
 def common_breaks(*versions: bytes) -> LineBreaks | None:
-    """What ends the lines of all versions of a file, or None if they cannot be compared by line."""
+    """Common line endings of all versions of a file, or None if they cannot be compared by line."""
     filled = [data for data in versions if data]
     encodings = {encoding_of(data) for data in filled}
     if None in encodings:

@@ -26,7 +26,7 @@ class ThreeWayMerge(msgspec.Struct, frozen=True):
 
 
 class _Side:
-    """One version, walked along its edits against the base."""
+    """One version, traversed along its edits against the base."""
 
     def __init__(self, lines: list[bytes], edits: list[LineEdit]) -> None:
         self.lines = lines
@@ -43,7 +43,7 @@ class _Side:
         return edit
 
     def line_for(self, base_line: int) -> int:
-        """Where a line of the base stands here, if no open edit is before it."""
+        """Line number here of a line of the base, if no open edit precedes it."""
         return base_line + self._shift
 
 
@@ -115,7 +115,7 @@ def _cluster(start: int, person: _Side, agent: _Side) -> tuple[int, set[_Side]]:
 
 
 def _common_ends(ours: list[bytes], theirs: list[bytes]) -> tuple[int, int]:
-    """How many lines both sides of a conflict share at its begin and at its end."""
+    """Number of common lines at the start and the end of a conflict."""
     most = min(len(ours), len(theirs))
     head = 0
     while head < most and ours[head] == theirs[head]:

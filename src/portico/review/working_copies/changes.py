@@ -11,7 +11,7 @@ import msgspec
 
 from portico.files import real_path
 from portico.files.folders import FolderCache
-from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.text.change_set import (
     LINK_MODE,
     ChangeOperation,
@@ -27,7 +27,7 @@ from portico.review.working_copies.tree import CopyTree
 
 
 class ScannedChanges(msgspec.Struct, frozen=True):
-    """What differs from the base. `kept_back` is changed too, but no proposal can hold it; each says why."""
+    """Changes since the base. `kept_back` are changes that cannot be proposed, with reasons."""
 
     changes: ChangeSet
     kept_back: tuple[OmittedFile, ...] = ()
@@ -40,17 +40,18 @@ class _Changed(msgspec.Struct, frozen=True):
 
 
 class ChangeScanner:
-    """Compares a workplace with its base. Stamps of files that turn out to be unchanged are renewed."""
+    """Compares a working copy with its base. Stamps of unchanged files are renewed."""
 
     def __init__(self, record: WorkingCopyRecord, tree: CopyTree, bounds: WorkingCopyBounds) -> None:
         self._record = record
         self._tree = tree
         self._bounds = bounds
+        self._prefix = prefix_of(record)
         self._kept_back: list[OmittedFile] = []
         self.renewed = False
 
     def survey(self, listed: Iterable[str], carried: Path) -> ScannedChanges:
-        """Look at every file that is listed now or was there at the base."""
+        """Compare all listed files and all files of the base."""
         new = frozenset(listed) - self._record.base.keys()
         if new and carried.exists():
             new -= frozenset(os.fsdecode(name) for name in carried.read_bytes().split(b"\0"))
@@ -135,7 +136,7 @@ class ChangeScanner:
         )
 
     def _emptied(self, changes: Iterable[FileChange]) -> tuple[str, ...]:
-        """The folders that went with the files in them."""
+        """Folders that are gone together with their files."""
         top = self._record.top / self._prefix
         gone: set[str] = set()
         for change in changes:
@@ -144,10 +145,6 @@ class ChangeScanner:
                 folders = (folder for folder in Path(left).parents if folder != Path())
                 gone |= {one.as_posix() for one in folders if not _is_folder(top, one.as_posix())}
         return tuple(sorted(gone))
-
-    @property
-    def _prefix(self) -> str:
-        return prefix_of(self._record)
 
     def _shown(self, path: str) -> str:
         return shown(self._record, path)
@@ -164,7 +161,7 @@ def _is_folder(top: Path, path: str) -> bool:
 
 
 def prefix_of(record: WorkingCopyRecord) -> str:
-    """What paths of the workspace begin with in its repository."""
+    """Path prefix of the workspace in its repository."""
     inner = record.workspace.relative_to(record.root).as_posix()
     return "" if inner == "." else f"{inner}/"
 
@@ -177,23 +174,23 @@ def shown(record: WorkingCopyRecord, path: str) -> str:
 
 
 def _with_renames(changes: list[FileChange]) -> tuple[FileChange, ...]:
-    """The same changes, a file that went and came up elsewhere with the same content told as one."""
+    """The changes, with a deletion and a creation of the same content combined into a rename."""
     gone: dict[str, list[FileChange]] = {}
     for one in changes:
         if one.operation is ChangeOperation.DELETE and one.old is not None and one.old.size and not one.links:
             gone.setdefault(one.old.digest, []).append(one)
-    told: list[FileChange] = []
+    result: list[FileChange] = []
     sources: set[str] = set()
     for one in changes:
         came = one.operation is ChangeOperation.CREATE and not one.links
         candidates = gone.get(one.new.digest, []) if came and one.new is not None else []
         if not candidates:
-            told.append(one)
+            result.append(one)
             continue
         source = next((each for each in candidates if _name(each) == _name(one)), candidates[0])
         candidates.remove(source)
         sources.add(source.path)
-        told.append(
+        result.append(
             msgspec.structs.replace(
                 one,
                 operation=ChangeOperation.RENAME,
@@ -203,7 +200,9 @@ def _with_renames(changes: list[FileChange]) -> tuple[FileChange, ...]:
                 new_mode=_carried_mode(source, one),
             )
         )
-    return tuple(one for one in told if not (one.operation is ChangeOperation.DELETE and one.path in sources))
+    return tuple(
+        one for one in result if not (one.operation is ChangeOperation.DELETE and one.path in sources)
+    )
 
 
 def _carried_mode(source: FileChange, came: FileChange) -> int | None:

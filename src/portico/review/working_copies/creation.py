@@ -9,7 +9,7 @@ from pathlib import Path
 
 from portico.files.private import open_private, write_private
 from portico.processes.executables import CannotRun, find_program
-from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.worker_thread import run_to_end
 from portico.review.git.file_lister import FileLister, FileListing, GitFileLister, WalkFileLister
 from portico.review.git.program import Git
@@ -26,7 +26,7 @@ _NAMED_LEFT_OUT = 100
 
 
 class WorkingCopyCreator:
-    """Makes workplaces. `state` is where Portico keeps its own, them included, which is never copied into one."""
+    """Makes working copies. `state` is where Portico keeps its own, them included, which is never copied into one."""
 
     def __init__(
         self, state: Path, environ: Mapping[str, str], bounds: WorkingCopyBounds, linked: tuple[str, ...]
@@ -98,7 +98,7 @@ class WorkingCopyCreator:
             raise too_large(root, f"its files could not be listed within {seconds} seconds") from error
 
     def trees(self, record: WorkingCopyRecord) -> FileLister:
-        """What lists the files of the person and of the workplace."""
+        """Lister of the person's files and of the working copy."""
         if not self._has_git(record.root):
             return WalkFileLister()
         git = Git(record.root, self._environ)
@@ -152,7 +152,7 @@ async def _apart(repository: Repository) -> list[OmittedFile]:
 
 
 def check_copyable(folder: Path) -> None:
-    """InvalidInput for a folder that nobody should wait for."""
+    """InvalidInput for the root of the file system, which is not copied."""
     if folder.parent == folder:
         raise too_large(folder, "it is the whole disk")
 
@@ -167,17 +167,17 @@ def open_tree(record: WorkingCopyRecord) -> CopyTree:
 
 
 def repository_folder(record: WorkingCopyRecord) -> Path:
-    """Where the repository of a workplace is."""
+    """Path of the repository of a working copy."""
     return record.folder / "git"
 
 
 def ignored_list_path(record: WorkingCopyRecord) -> Path:
-    """Where the names of ignored files are that came along."""
+    """Path of the list of ignored files that were copied."""
     return record.folder / "carried"
 
 
 def _ignore(rules: Path, carried: IgnoredCopies) -> None:
-    """Have git ignore links in the place of ignored folders, which a rule for folders does not mean."""
+    """Have git ignore links that replace ignored folders, which a rule for folders does not cover."""
     if not carried.linked:
         return
     exclude = open_private(rules / "info" / "exclude", os.O_WRONLY | os.O_APPEND, follows=False)

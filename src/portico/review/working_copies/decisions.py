@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from portico.files.folders import FolderCache
 from portico.review.text.change_set import (
     LINK_MODE,
     ChangeOperation,
@@ -34,7 +35,7 @@ class FileVersion(NamedTuple):
 
 
 class FilePart(NamedTuple):
-    """What a change does at one path. A content that is None is no file; a mode that is None is not meant."""
+    """Change at one path. A content of None means no file; a mode of None means unchanged."""
 
     old: bytes | None = None
     new: bytes | None = None
@@ -42,19 +43,19 @@ class FilePart(NamedTuple):
     new_mode: int | None = None
 
 
-class SettledFile(NamedTuple):
-    """What the workplace holds from now on, and what its changes count from."""
+class FollowedFile(NamedTuple):
+    """New content and new base of a file in the working copy."""
 
     own: FileVersion | None
     base: FileVersion | None
 
 
 class UnclearPart(Exception):
-    """A part that cannot be told from the rest any more."""
+    """A discarded part cannot be separated from the rest."""
 
 
 def parts(changes: ChangeSet) -> dict[str, FilePart]:
-    """By path. A rename is a file that goes and one that comes."""
+    """Changes by path. A rename is a removed file and a new one."""
     found: dict[str, FilePart] = {}
     for one in changes.changes:
         source = one.old_path if one.operation is ChangeOperation.RENAME else one.path
@@ -68,7 +69,7 @@ def parts(changes: ChangeSet) -> dict[str, FilePart]:
 
 
 def without(own: FileVersion | None, given_up: FilePart) -> FileVersion | None:
-    """What the agent has, less what was given up."""
+    """The agent's version without the discarded part."""
     if own is None:
         back = given_up.old if given_up.new is None else None
         return None if back is None else FileVersion(back, given_up.old_mode or 0o644)
@@ -89,28 +90,30 @@ def without(own: FileVersion | None, given_up: FilePart) -> FileVersion | None:
 
 def after_apply(
     own: FileVersion | None, applied: FilePart, person: FileVersion | None, base_mode: int | None
-) -> SettledFile:
-    """Once a part is in the person's file: the base moves there, and the rest of the agent's work stays."""
+) -> FollowedFile:
+    """State after a part is in the person's file: that is the new base, and the rest of the agent's work
+    stays.
+    """
     if own is None or applied.new is None:
         if own is None and applied.new is None:
-            return SettledFile(person, person)
+            return FollowedFile(person, person)
         if own is None:
-            return SettledFile(None, person)
-        return SettledFile(own, None)
+            return FollowedFile(None, person)
+        return FollowedFile(own, None)
     if person is None:
         if own.data == applied.new:
-            return SettledFile(None, None)
-        return SettledFile(own, FileVersion(applied.new, applied.new_mode or own.mode))
+            return FollowedFile(None, None)
+        return FollowedFile(own, FileVersion(applied.new, applied.new_mode or own.mode))
     meant = base_mode if applied.new_mode is None else applied.new_mode
     mode = person.mode if _was_proposed_with(meant, own) else own.mode
     if own.data == applied.new:
-        return SettledFile(FileVersion(person.data, mode), person)
+        return FollowedFile(FileVersion(person.data, mode), person)
     if LINK_MODE in (own.mode, person.mode, applied.new_mode):
-        return SettledFile(own, person)
+        return FollowedFile(own, person)
     merged = merge(applied.new, person.data, own.data).merged
     if merged is None:
-        return SettledFile(own, FileVersion(applied.new, person.mode))
-    return SettledFile(FileVersion(merged, mode), person)
+        return FollowedFile(own, FileVersion(applied.new, person.mode))
+    return FollowedFile(FileVersion(merged, mode), person)
 
 
 def _was_proposed_with(mode: int | None, own: FileVersion) -> bool:
@@ -123,7 +126,7 @@ def _bytes(content: FileContent) -> bytes:
 
 
 class DecisionFollower:
-    """Settles one workplace. Files of the workspace hold what is `typed` into them, saved or not."""
+    """Brings decisions into one working copy. `typed` is unsaved text of files in the workspace."""
 
     def __init__(
         self, record: WorkingCopyRecord, tree: CopyTree, bounds: WorkingCopyBounds, typed: Mapping[str, bytes]
@@ -133,23 +136,28 @@ class DecisionFollower:
         self._bounds = bounds
         self._typed = {prefix_of(record) + path: data for path, data in typed.items()}
 
-    def settle(self, applied: ChangeSet, discarded: ChangeSet) -> tuple[str, ...]:
-        """The paths, seen from the workspace, in which a given up part could not be told from the rest."""
+    def follow(self, applied: ChangeSet, discarded: ChangeSet) -> tuple[str, ...]:
+        """Bring decisions into the working copy; paths in which a discarded part could not be separated from
+        the rest.
+        """
         prefix = prefix_of(self._record)
         taken, given_up = parts(applied), parts(discarded)
         steps: list[CopyStep] = []
         unclear: list[str] = []
-        for path in sorted(taken.keys() | given_up.keys()):
-            try:
-                steps += self._planned(prefix + path, taken.get(path), given_up.get(path))
-            except (UnclearPart, UnusableEntry):
-                unclear.append(path)
+        with FolderCache() as folders:
+            for path in sorted(taken.keys() | given_up.keys()):
+                try:
+                    steps.append(self._planned(prefix + path, taken.get(path), given_up.get(path), folders))
+                except (UnclearPart, UnusableEntry):
+                    unclear.append(path)
         refused = perform_steps(self._record, self._tree, steps)
         self._record.tidy()
         return tuple(sorted({*unclear, *(path[len(prefix) :] for path in refused)}))
 
-    def _planned(self, path: str, applied: FilePart | None, given_up: FilePart | None) -> list[CopyStep]:
-        found = self._tree.find_file(path, self._bounds.file_bytes)
+    def _planned(
+        self, path: str, applied: FilePart | None, given_up: FilePart | None, folders: FolderCache
+    ) -> CopyStep:
+        found = self._tree.find_file(path, self._bounds.file_bytes, folders)
         own = _version(found)
         base = self._record.base.get(path)
         after = own
@@ -161,15 +169,17 @@ class DecisionFollower:
                 raise
         seen = None if found is None else found.entry
         if applied is None:
-            return [step(path, seen, self._entry(after), base)]
+            return step(path, seen, self._entry(after), base)
         base_mode = None if base is None else mode_of(base)
-        settled = after_apply(after, applied, self._persons(path), base_mode)
+        followed = after_apply(after, applied, self._persons(path, folders), base_mode)
         self._record.persons.pop(path, None)
-        return [step(path, seen, self._entry(settled.own), self._entry(settled.base))]
+        own_entry = self._entry(followed.own)
+        base_entry = own_entry if followed.base == followed.own else self._entry(followed.base)
+        return step(path, seen, own_entry, base_entry)
 
-    def _persons(self, path: str) -> FileVersion | None:
+    def _persons(self, path: str, folders: FolderCache) -> FileVersion | None:
         try:
-            saved = _version(find(f"{self._record.root}/{path}", self._bounds.file_bytes))
+            saved = _version(find(f"{self._record.root}/{path}", self._bounds.file_bytes, folders))
         except EntryIsFolder:
             return None
         typed = self._typed.get(path)
@@ -190,5 +200,5 @@ def _version(found: TreeFile | None) -> FileVersion | None:
     if found is None:
         return None
     if found.data is None:
-        raise UnusableEntry("is too large to be settled")
+        raise UnusableEntry("is too large to be compared")
     return FileVersion(found.data, mode_of(found.entry))

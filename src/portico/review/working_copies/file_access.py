@@ -18,7 +18,7 @@ from portico.review.working_copies.record import BaseEntry, Stamp
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PERMISSIONS = 0o777
 LINK_PERMISSIONS = 0o777
-"""What every link has, in the records of a workplace."""
+"""What every link has, in the records of a working copy."""
 _CHUNK_BYTES = 1 << 20
 _TRIES = 5
 _SECOND = 1_000_000_000
@@ -48,14 +48,14 @@ def stamp_of(facts: os.stat_result) -> Stamp:
 
 
 def settled_stamp(stamp: Stamp) -> Stamp | None:
-    """The stamp, if a write from now on would make another one: clocks of file systems tick."""
+    """The stamp, if any later write is certain to change it: clocks of file systems are coarse."""
     latest = max(stamp[2], stamp[3])
     tick = _TICK if latest % _SECOND else _COARSE_TICK
     return stamp if latest + tick < time.time_ns() else None
 
 
 def current_stamp(place: str, folders: FolderCache | None = None) -> Stamp | None:
-    """What a file is stamped with now; None where there is nothing. `folders` may be kept open between files."""
+    """Current stamp of a file; None if there is none. `folders` caches open folders."""
     try:
         return stamp_of(real_path.lstat(place, folders))
     except OSError:
@@ -63,7 +63,7 @@ def current_stamp(place: str, folders: FolderCache | None = None) -> Stamp | Non
 
 
 def find(place: str, limit: int, folders: FolderCache | None = None) -> TreeFile | None:
-    """What is there, read whole and as of one moment; None where there is nothing."""
+    """File or link at a path, read consistently; None if there is none."""
     try:
         if folders is not None:
             return _find(*folders.parent(place), limit)
@@ -155,7 +155,7 @@ def _dress(descriptor: int, place: str, mode: int, modified_ns: int | None) -> N
 
 
 def remove_empty_above(top: Path, path: str, keeping: Path) -> None:
-    """Take away the folders that a removed file leaves empty, but for the one that an agent stands in."""
+    """Remove folders that a removed file leaves empty, except the agent's current folder."""
     for folder in (top / path).parents:
         if folder == top or keeping.is_relative_to(folder):
             return

@@ -19,8 +19,8 @@ import msgspec
 from portico.domain.errors import SessionBusy
 from portico.files import real_path
 from portico.files.folders import make_folders, open_folder
-from portico.review.checkpoints.snapshot_repository import OmittedFile
 from portico.review.files.clone import can_clone, clone, read_and_write
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.git.file_lister import may_hold_secrets
 from portico.review.working_copies.file_access import set_mode_and_time
 from portico.review.working_copies.initial_copy import WorkingCopyBounds
@@ -102,7 +102,7 @@ class IgnoredFileCopier:
         real_path.symlink(str(self._root / name), place)
 
     def _size(self, name: str) -> tuple[int, int]:
-        """How many bytes and files there are, unless they are certainly too many."""
+        """Number of bytes and files, unless they are certainly too many."""
         size = count = 0
         cloning = self._can_clone(name)
         for count, (_, facts) in enumerate(self._walk(name)):
@@ -112,7 +112,7 @@ class IgnoredFileCopier:
 
     def _check(self, size: int, count: int, *, cloning: bool) -> None:
         if self._stop.is_set():
-            raise SessionBusy("The copy for the agent was given up before it was whole.")
+            raise SessionBusy("Copying the workspace for the agent was cancelled.")
         if size > self._bytes_left:
             raise _TooMuch(f"is ignored, and too large to copy (over {self._bounds.carried_bytes >> 20} MB)")
         if count > (self._bounds.cloned_files if cloning else self._files_left):
@@ -121,7 +121,7 @@ class IgnoredFileCopier:
             raise _TooMuch(f"is ignored, and copying took over {self._bounds.carried_seconds:.0f} s")
 
     def _check_pace(self, begun: float, done: float) -> None:
-        """Give up once it is clear that the time will not do, rather than when it is over."""
+        """Stop as soon as the time limit cannot be met."""
         now = time.monotonic()
         if now - begun > _TRIAL_SECONDS and begun + (now - begun) / done > self._deadline:
             raise _TooMuch(f"is ignored, and would take over {self._bounds.carried_seconds:.0f} s to copy")
@@ -165,7 +165,7 @@ class IgnoredFileCopier:
         return False
 
     def _walk(self, name: str) -> Iterator[tuple[str, os.stat_result]]:
-        """Everything at and below a path, folders before what is in them; none of it holds secrets."""
+        """All entries at and below a path, folders first; no secrets."""
         facts = real_path.lstat(self._root / name)
         yield name, facts
         if not stat.S_ISDIR(facts.st_mode):
@@ -186,9 +186,10 @@ class IgnoredFileCopier:
                         waiting.append(path)
 
     def _is_published(self, path: str) -> bool:
-        """Whether a file that is named like a secret is one of a package's certificates, which are needed.
+        """Whether a file that is named like a secret is a certificate of an installed package, which programs
+        need.
 
-        Other files of that kind are told of, but for those in packages: nobody put them there by hand.
+        Other files of that kind are reported, except in packages.
         """
         parts = path.split("/")
         packaged = not _PACKAGES.isdisjoint(parts)
@@ -214,6 +215,6 @@ class IgnoredFileCopier:
 
 
 def _is_cache(path: str) -> bool:
-    """Whether it is one that whoever needs it fills anew, for the place where it is."""
+    """Whether it is a cache that its program fills again in a new place."""
     parts = path.split("/")
     return parts[-1] in _CACHES and _PACKAGES.isdisjoint(parts)

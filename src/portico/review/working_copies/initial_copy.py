@@ -11,14 +11,14 @@ import msgspec
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.files.folders import FolderCache, make_folders
 from portico.files.private import make_private_folder
-from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.working_copies.file_access import UnusableEntry, find, settled_stamp
 from portico.review.working_copies.record import Stamp, WorkingCopyRecord
 from portico.review.working_copies.tree import CopyTree, leads_out
 
 
 class WorkingCopyBounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How much a workplace takes up at most. Contents of files beyond `file_bytes` are copied, but not reviewed."""
+    """Limits of a working copy. Files larger than `file_bytes` are copied, but not reviewed."""
 
     file_bytes: int = 50 * 1024 * 1024
     files: int = 200_000
@@ -32,7 +32,7 @@ class WorkingCopyBounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measure(root: Path, paths: Iterable[str], bounds: WorkingCopyBounds) -> list[str]:
-    """The paths in order, unless they are more than a workplace holds."""
+    """The paths in order, unless they are more than a working copy holds."""
     total = count = 0
     for path in paths:
         count += 1
@@ -58,7 +58,7 @@ def too_large(folder: Path, reason: str) -> InvalidInput:
 
 
 class TreeFiller:
-    """Fills one workplace. It stops early when `stop` is set."""
+    """Fills one working copy. It stops early when `stop` is set."""
 
     def __init__(
         self, record: WorkingCopyRecord, tree: CopyTree, bounds: WorkingCopyBounds, stop: threading.Event
@@ -78,7 +78,7 @@ class TreeFiller:
         with FolderCache() as folders:
             for path in measure(self._record.root, frozenset(paths), self._bounds):
                 if self._stop.is_set():
-                    raise SessionBusy("The copy for the agent was given up before it was whole.")
+                    raise SessionBusy("Copying the workspace for the agent was cancelled.")
                 try:
                     self._copy(path, folders)
                 except UnusableEntry as error:
@@ -93,7 +93,7 @@ class TreeFiller:
         return self._left_out
 
     def adopt(self, paths: Iterable[str]) -> list[OmittedFile]:
-        """Take what is in the workplace already as its base."""
+        """Take what is in the working copy already as its base."""
         with FolderCache() as folders:
             for path in measure(self._record.top, frozenset(paths), self._bounds):
                 try:

@@ -1,9 +1,9 @@
 """Working copies of all sessions: open, find, refresh, scan for changes, close.
 
-The person's tree and repository are read and never written. What a workplace began with is its base, kept in
-the state folder so that any process can tell later what the agent changed. A workplace for a proposal is a
-copy with a repository of its own over the person's objects, so that git works there and nothing of it is seen
-outside; one in worktree mode is a git worktree on a branch.
+The person's tree and repository are read and never written. The state that a working copy began with is its
+base, kept in the state folder so that any process can find out later what the agent changed. In proposal
+mode, a working copy has a repository of its own over the person's objects, so that git works there without
+effect outside; in worktree mode, it is a git worktree on a branch.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from portico.domain.errors import FileMissing, InvalidInput, StoreFailed
 from portico.domain.reviews import ReviewMode
 from portico.files.folders import make_folders
 from portico.files.private import make_private_folder
-from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.process_lock import process_lock
 from portico.review.files.worker_thread import run_to_end
 from portico.review.git.repository import find_repository
@@ -51,10 +51,10 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 class WorkingCopy(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a session works: `folder` is to it what `workspace` is to the person.
+    """Tree in which a session works: `folder` corresponds to the person's `workspace`.
 
-    `top` is the whole tree in which `folder` is, made from the person's tree at `root`: their repository, or
-    the workspace itself. `left_out` names what the agent does not have, or has and cannot propose to change.
+    `top` is the whole tree that contains `folder`, made from the person's tree at `root`: their repository,
+    or the workspace itself. `left_out` are files that the agent does not have, or cannot propose to change.
     """
 
     session: str
@@ -67,9 +67,9 @@ class WorkingCopy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkingCopies:
-    """The workplaces of all sessions, in one folder of `ours`, the state folder, which no agent gets a copy of.
+    """Working copies of all sessions, in one folder of `ours`, the state folder, which is never copied.
 
-    `linked` are names of ignored folders that the person wants shared with the agent instead of copied.
+    `linked` are names of ignored folders that are shared with the agent instead of copied.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class WorkingCopies:
         self._maker = WorkingCopyCreator(self._ours, environ, self._bounds, linked)
 
     def check(self, workspace: Path) -> None:
-        """InvalidInput, with another way, for a folder of which there can be no copy."""
+        """InvalidInput for a folder that cannot be copied."""
         check_copyable(resolved(workspace))
 
     async def open(self, workspace: Path, session: str, *, mode: ReviewMode = "proposal") -> WorkingCopy:
-        """The session's workplace: a new one, or the one it has. One deleted by hand is made anew."""
+        """The session's working copy, created if it does not exist or was deleted."""
         if mode not in ("proposal", "worktree"):
             raise InvalidInput(f"A session in {mode} mode works in the workspace itself.")
         real = resolved(workspace)
@@ -114,7 +114,7 @@ class WorkingCopies:
             return working_copy
 
     async def find(self, workspace: Path, session: str) -> WorkingCopy | None:
-        """The workplace that a session has, whoever opened it."""
+        """The working copy of a session, if it has one."""
         async with self._alone(resolved(workspace), session) as place:
             record = WorkingCopyRecord.load(place)
             return None if record is None else _working_copy(record)
@@ -122,9 +122,9 @@ class WorkingCopies:
     async def refresh(
         self, working_copy: WorkingCopy, typed: Mapping[str, bytes] = MappingProxyType({})
     ) -> RefreshResult:
-        """Take over what the person changed since, where the agent did not, and what they have `typed` unsaved.
+        """Take over the person's changes in files that the agent did not change, and unsaved text (`typed`).
 
-        Worktrees keep their start, but for what is typed.
+        Worktrees take over unsaved text only.
         """
         if working_copy.mode != "proposal":
             taken = [path for path, data in typed.items() if await self.adopt(working_copy, path, data)]
@@ -138,11 +138,11 @@ class WorkingCopies:
             return await run_to_end(lambda _: refresher.refresh(listing.files))
 
     async def changes(self, working_copy: WorkingCopy) -> ChangeSet:
-        """What the agent changed, from the base to its tree, contents loaded. Paths are in the workspace."""
+        """The agent's changes since the base, with contents. Paths are relative to the workspace."""
         return (await self.survey(working_copy)).changes
 
     async def survey(self, working_copy: WorkingCopy) -> ScannedChanges:
-        """The changes, and beside them what the agent changed that cannot be proposed."""
+        """The agent's changes, and those that cannot be proposed."""
         async with self._opened(working_copy) as record:
             listed = await self._maker.trees(record).of_working_copy(record.top)
             surveyor = ChangeScanner(record, open_tree(record), self._bounds)
@@ -155,29 +155,29 @@ class WorkingCopies:
 
             return await run_to_end(look)
 
-    async def settle(
+    async def follow_decisions(
         self,
         working_copy: WorkingCopy,
         applied: ChangeSet,
         discarded: ChangeSet,
         typed: Mapping[str, bytes] = MappingProxyType({}),
     ) -> tuple[str, ...]:
-        """Let the workplace follow what the person applied and gave up. An undo is applied like any change.
+        """Bring applied and discarded parts into the working copy. An undo is applied like any change.
 
-        What they have `typed` into files and not saved counts. To tell it twice is to tell it once. The paths are returned in which a part that was given up can no
-        longer be told from the rest; they stay as they are.
+        Unsaved text (`typed`) counts as the person's. Can be repeated. Returns paths in which a discarded
+        part can no longer be separated from the rest; they are not changed.
         """
         async with self._opened(working_copy) as record:
-            settler = DecisionFollower(record, open_tree(record), self._bounds, typed)
-            return await run_to_end(lambda _: settler.settle(applied, discarded))
+            follower = DecisionFollower(record, open_tree(record), self._bounds, typed)
+            return await run_to_end(lambda _: follower.follow(applied, discarded))
 
     async def adopt(self, working_copy: WorkingCopy, path: str, data: bytes) -> bool:
-        """Take over what the person has in a file and has not saved yet, if the agent left it as it was."""
+        """Take over unsaved text of the person, if the agent did not change the file."""
         async with self._opened(working_copy) as record:
             return await run_to_end(lambda _: adopt(record, open_tree(record), path, data))
 
     async def close(self, working_copy: WorkingCopy) -> None:
-        """Take the workplace away. Closing one that is closed or was deleted by hand is no error."""
+        """Remove the working copy, if it exists."""
         async with self._alone(working_copy.workspace, working_copy.session) as place:
             if working_copy.mode == "worktree":
                 await self._close_worktree(working_copy)
@@ -208,26 +208,26 @@ class WorkingCopies:
 
     @asynccontextmanager
     async def _alone(self, workspace: Path, session: str) -> AsyncIterator[Path]:
-        """Where a workplace is or will be, for nobody else meanwhile."""
+        """Folder of a working copy, locked."""
         if not _SESSION.fullmatch(session):
             raise InvalidInput(f"“{session}” cannot be the name of a session.")
         key = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
         locks = self._folder / "locks"
         make_private_folder(locks)
-        # A lock that is removed locks nobody out, so a few are shared by all and stay.
+        # Lock files must not be removed, so a few are shared by all working copies.
         shared = hashlib.sha256(f"{key}/{session}".encode()).hexdigest()[:3]
         async with process_lock(locks / shared):
             yield self._folder / key / session
 
     @asynccontextmanager
     async def _opened(self, working_copy: WorkingCopy) -> AsyncIterator[WorkingCopyRecord]:
-        """The record of a workplace, with what was cut short finished."""
+        """Record of a working copy, after interrupted steps are finished."""
         async with self._alone(working_copy.workspace, working_copy.session) as place:
             record = WorkingCopyRecord.load(place)
             if record is None or not record.top.is_dir():
                 raise FileMissing(
                     f"The copy that the session {working_copy.session} worked in is gone from {working_copy.top}.",
-                    suggestion="Somebody deleted it, or the session was closed. Open the session again.",
+                    suggestion="It was deleted, or the session was closed. Open the session again.",
                 )
             try:
                 await _caught_up(record)
@@ -245,7 +245,7 @@ async def _caught_up(record: WorkingCopyRecord) -> None:
 
 
 def _ensure(folder: Path) -> None:
-    """Have the folder where an agent stands, which it may have removed or replaced by a link."""
+    """Create the agent's current folder again if it was removed or replaced by a link."""
     try:
         make_folders(folder).close()
     except OSError as error:
@@ -261,7 +261,7 @@ def _clear(place: Path) -> None:
 
 
 def _sweep(place: Path) -> None:
-    """Remove a workplace at once for all others, then in fact; and what was left of earlier ones."""
+    """Remove a working copy, first by a rename, and leftovers of earlier ones."""
     if place.exists():
         place.rename(place.with_name(f".gone-{secrets.token_hex(6)}"))
     for gone in place.parent.glob(".gone-*"):

@@ -1,6 +1,6 @@
 """Relocation of a copied Python environment: its scripts and links to source name the working copy.
 
-Without this, a test run in a workplace would import the person's files instead of the proposed ones.
+Without this, a test run in a working copy would import the person's files instead of the proposed ones.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ def _naming_places(folder: Path) -> Iterator[Path]:
 
 
 def _replaced(data: bytes, before: bytes, after: bytes) -> bytes:
-    """Where the path ends there, so that a neighbour with a longer name stays."""
+    """Replace a path where it ends, so that a longer name with the same beginning stays."""
     parts = data.split(before)
     joined = parts[0]
     for part in parts[1:]:

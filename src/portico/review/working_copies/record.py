@@ -14,7 +14,7 @@ from portico.domain import codecs
 from portico.domain.errors import StoreFailed
 from portico.domain.reviews import ReviewMode
 from portico.files.private import open_private, replace_private
-from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.files.omitted_file import OmittedFile
 
 NOT_HELD = -1
 _FORMAT = 1
@@ -45,7 +45,7 @@ class BaseEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CopyStep(msgspec.Struct, frozen=True, array_like=True):
-    """The workplace goes from `seen` to `wanted` at a path, and only then is `base` the base of it."""
+    """Change of a path in the working copy from `seen` to `wanted`; then `base` is its base."""
 
     name: bytes
     seen: BaseEntry | None
@@ -84,7 +84,7 @@ class BaseContents:
         self._end = path.stat().st_size if path.exists() else 0
 
     def add(self, data: bytes) -> int:
-        """Where these bytes will be, once they are kept."""
+        """Offset that these bytes will have."""
         place = self._end
         self._waiting.append(data)
         self._waiting_bytes += len(data)
@@ -94,7 +94,7 @@ class BaseContents:
         return place
 
     def keep(self) -> None:
-        """Have all that was added on the disk."""
+        """Write all added bytes durably."""
         if self._waiting or self._unsynced or not self.path.exists():
             self._write(durable=True)
 
@@ -123,7 +123,7 @@ class BaseContents:
 
 
 class WorkingCopyRecord:
-    """The record of one workplace, in its folder. Change it, then `save` it."""
+    """The record of one working copy, in its folder. Change it, then `save` it."""
 
     def __init__(self, folder: Path, stored: _Stored) -> None:
         self.folder = folder
@@ -163,7 +163,7 @@ class WorkingCopyRecord:
 
     @classmethod
     def load(cls, folder: Path) -> "WorkingCopyRecord | None":
-        """The record in a folder; None where a workplace was never finished, or is closed."""
+        """The record in a folder; None where a working copy was never finished, or is closed."""
         try:
             data = (folder / "record").read_bytes()
         except (FileNotFoundError, NotADirectoryError):

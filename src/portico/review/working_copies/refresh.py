@@ -21,7 +21,7 @@ from portico.review.working_copies.tree import CopyTree
 
 
 def adopt(record: WorkingCopyRecord, tree: CopyTree, path: str, data: bytes) -> bool:
-    """Have these bytes at a path of the workspace, as its base; whether they were taken over."""
+    """Write these bytes to the working copy and its base; False if they were not taken over."""
     place = prefix_of(record) + path
     base = record.base.get(place)
     if base is None or base.link or base.digest == digest_of(data):
@@ -44,7 +44,7 @@ class RefreshResult(msgspec.Struct, frozen=True):
 
 
 class CopyRefresher:
-    """Brings one workplace up to date with the person's tree.
+    """Brings one working copy up to date with the person's tree.
 
     What they have `typed` into files of the workspace and not saved counts in place of what the disk has.
     """
@@ -73,7 +73,7 @@ class CopyRefresher:
                 else:
                     steps.append(one)
         if self._record.base and len(gone) == len(self._record.base) == len(steps) + len(left):
-            # A disk that is not mounted looks like this; nobody means to have nothing.
+            # A disk that is not mounted looks like this.
             return RefreshResult(left=tuple(shown(self._record, path) for path in gone))
         left += perform_steps(self._record, self._tree, steps)
         self._renew_stamps(left)
@@ -95,7 +95,7 @@ class CopyRefresher:
     def _changed(
         self, present: frozenset[str], folders: FolderCache
     ) -> Iterator[tuple[str, TreeFile | None]]:
-        """What the person's tree has at the paths where it differs from the base."""
+        """The person's files that differ from the base."""
         root = self._record.root
         for path in sorted(present | self._record.base.keys()):
             entry = self._record.base.get(path)
@@ -103,7 +103,7 @@ class CopyRefresher:
             typed = self._typed.get(path)
             known = self._record.persons.get(path)
             if typed is not None:
-                # The disk is looked at again once that is saved or given up.
+                # The disk counts again once that is saved or discarded.
                 self._unstamped = self._record.persons.pop(path, None) is not None or self._unstamped
             if entry is None or typed is not None:
                 known = None

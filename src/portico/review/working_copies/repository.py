@@ -49,7 +49,7 @@ async def create_repository(folder: Path, top: Path, repository: Repository | No
 
 
 def link_tree(folder: Path, top: Path) -> None:
-    """Let git find the repository from the tree."""
+    """Connect the tree with its repository."""
     (top / ".git").write_bytes(b"gitdir: " + os.fsencode(folder) + b"\n")
 
 
@@ -126,7 +126,7 @@ def _make(folder: Path, top: Path, repository: Repository | None) -> None:
 
 
 def _config(top: Path, repository: Repository | None) -> str:
-    """What the person has set counts here too, but for what must be otherwise."""
+    """The person's git config, except for settings that must differ."""
     included, version, extensions = "", 0, ""
     if repository is not None:
         source = repository.common_folder / "config"

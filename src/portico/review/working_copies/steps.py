@@ -1,7 +1,7 @@
 """Execution of the pending steps in a working copy record, repeatable after a crash.
 
-All steps are in the record before the first file is touched. A file that is neither what was seen nor what is
-wanted was changed by the agent meanwhile: it is left alone, and so is its base.
+All steps are in the record before the first file is touched. A file that is neither as seen nor as wanted was
+changed by the agent in between: it is not touched, and neither is its base.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from portico.review.working_copies.tree import CopyTree
 
 
 def perform_steps(record: WorkingCopyRecord, tree: CopyTree, steps: Sequence[CopyStep]) -> tuple[str, ...]:
-    """Do all steps. The paths at which something was in the way are returned."""
+    """Perform all steps; paths that could not be written."""
     if not steps:
         return ()
     record.steps = tuple(sorted(steps, key=lambda each: (each.wanted is not None, each.name)))

@@ -1,7 +1,7 @@
 """File tree of a working copy: find, add, replace and remove files; absolute links point into the copy.
 
 A link that names a place in the person's tree by its full path would lead an agent out of its own tree; in the
-workplace it names the same place there, and is read back as the person has it.
+working copy it names the same place there, and is read back as the person has it.
 """
 
 import errno
@@ -49,10 +49,10 @@ class CopyTree:
         entry = msgspec.structs.replace(found.entry, digest=digest_of(target), size=len(target))
         return found._replace(entry=entry, data=target)
 
-    def find_file(self, path: str, limit: int) -> TreeFile | None:
-        """The file that the path means: none where a folder is."""
+    def find_file(self, path: str, limit: int, folders: FolderCache | None = None) -> TreeFile | None:
+        """The file at a path; None if there is a folder."""
         try:
-            return self.find(path, limit)
+            return self.find(path, limit, folders)
         except EntryIsFolder:
             return None
 
@@ -71,7 +71,9 @@ class CopyTree:
     def put(
         self, path: str, entry: BaseEntry, data: bytes | Path, modified_ns: int | None = None
     ) -> Stamp | None:
-        """Have a file at a path at once, whatever file was there. None if something is in the way, or its source has gone."""
+        """Write a file atomically, replacing the existing one. None if that is impossible, or its source is
+        gone.
+        """
         place = self.top / path
         staged = self._waiting / secrets.token_hex(6)
         self._waiting.mkdir(mode=0o700, exist_ok=True)
@@ -95,7 +97,7 @@ class CopyTree:
         return current_stamp(str(place))
 
     def remove(self, path: str) -> bool:
-        """Have no file at a path, while a folder may be there. False if it cannot be removed."""
+        """Remove a file; a folder stays. False if it cannot be removed."""
         place = self.top / path
         try:
             facts = real_path.find(place)
@@ -140,7 +142,7 @@ def digest_at(place: Path, size: int) -> str | None:
 
 
 def moved_link(target: str, root: Path, top: Path) -> str:
-    """Where a link of the person's tree leads in the workplace."""
+    """Target in the working copy of a link in the person's tree."""
     return os.fsdecode(_moved(os.fsencode(target), os.fsencode(root), os.fsencode(top)))
 
 

@@ -50,7 +50,7 @@ class Worktree(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorktreeChanges(msgspec.Struct, frozen=True):
-    """What a session changed: from the commit `start` to the commit `end`, which nothing is lost from."""
+    """Changes of a session, from the commit `start` to the commit `end`."""
 
     start: str
     end: str
@@ -109,11 +109,11 @@ class Worktrees:
         return await self._named(await need_repository(workspace, self._environ), workspace, session)
 
     async def changes(self, worktree: Worktree) -> WorktreeChanges:
-        """What differs from the start, commits of the agent and new files included."""
+        """Changes since the start, including the agent's commits and new files."""
         if not await self._alive(worktree):
             raise FileMissing(
                 f"The worktree of the session {worktree.session} is gone from {worktree.path}.",
-                suggestion="Somebody deleted it. Close the session, or open its worktree again.",
+                suggestion="It was deleted. Close the session, or open its worktree again.",
             )
         inner = await need_repository(worktree.path, self._environ)
         work = await keep_work(inner, self._folder)
@@ -251,7 +251,7 @@ def _real(path: Path) -> Path:
 
 
 def _facts(root: Path, name: str) -> os.stat_result | None:
-    """None for what is no file, or is found behind a link."""
+    """Facts of a file; None for anything else, or behind a link."""
     try:
         facts = real_path.lstat(f"{root}/{name}")
     except OSError:

@@ -20,15 +20,15 @@ async def adopt(session: SessionRuntime, agent_session_id: str) -> None:
     """Start the agent and open its session. Raises what stands in the way, in words for a person."""
 
     async def attach() -> None:
-        if session.link is None:
+        if session.connection is None:
             raise ConnectionLost("the agent is gone")
         recollection = HistoryRecorder(session)
         try:
-            attached = await attach_adopted(session.link, session, agent_session_id, recollection)
+            attached = await attach_adopted(session.connection, session, agent_session_id, recollection)
         finally:
             recollection.close()
-        session.record_attached(attached)
-        await session.options.restore(session.link.end, attached, {})
+        session.attachment.record(attached)
+        await session.options.restore(session.connection.end, attached, {})
 
     await start_agent(session, attach)
 

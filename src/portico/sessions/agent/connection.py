@@ -7,9 +7,9 @@ says plainly how the agent was lost.
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
@@ -28,11 +28,14 @@ from portico.domain.errors import (
     PorticoError,
 )
 from portico.domain.redaction import without_secrets
+from portico.processes.tasks import cancel_and_wait, run_with_timeout
 from portico.rpc.messages import INVALID_PARAMS, ConnectionLost, Fault, RpcError
 from portico.rpc.tap import secrets_in
 from portico.sessions.agent.errors import error_from_agent
 from portico.sessions.ports import AgentProcess, AgentSpec, Ports
-from portico.sessions.tasks import cancel_and_wait, run_with_timeout
+
+if TYPE_CHECKING:
+    from portico.sessions.runtime import SessionRuntime
 
 log = logging.getLogger(__name__)
 
@@ -50,25 +53,6 @@ class AgentWorkspace(msgspec.Struct, frozen=True):
     reads_only: bool = False
 
 
-class ConnectedSession(Protocol):
-    """A session as its agent's link sees it."""
-
-    @property
-    def serve(self) -> Mapping[str, MethodHandler]:
-        """What the agent may call in this session's name."""
-        ...
-
-    def update(self, update: acp.SessionUpdate) -> None: ...
-
-    def unknown_update(self, raw: Raw) -> None: ...
-
-    def notified(self, method: str, params: Raw) -> None: ...
-
-    def fault(self, fault: Fault) -> None: ...
-
-    async def ready(self) -> None: ...
-
-
 class AgentConnection:
     """Passes what the agent says on to the session it is about, by the agent's own session ids."""
 
@@ -78,8 +62,8 @@ class AgentConnection:
         self.sandbox = process.sandbox
         self._process = process
         self._clock = ports.clock
-        self._sessions_by_id: dict[str, ConnectedSession] = {}
-        self._pages: dict[str, ConnectedSession] = {}
+        self._sessions_by_id: dict[str, SessionRuntime] = {}
+        self._pages: dict[str, SessionRuntime] = {}
         # Whoever signs in answers what the agent asks about no session; at other times nobody does.
         self.login_question_handler: MethodHandler = _decline_question
         serve = {method: self._serving(method) for method in methods}
@@ -95,36 +79,47 @@ class AgentConnection:
         methods: Iterable[str],
         capabilities: acp.ClientCapabilities,
     ) -> "AgentConnection":
-        """Start the agent and shake hands. A failure says why, with the agent's last words."""
+        """Start the agent and initialize the connection. A failure quotes the agent's last output."""
+        connection = await cls.launch(ports, spec, place, methods)
+        await connection.initialize(ports, capabilities)
+        return connection
+
+    @classmethod
+    async def launch(
+        cls, ports: Ports, spec: AgentSpec, place: AgentWorkspace, methods: Iterable[str]
+    ) -> "AgentConnection":
+        """Start the agent, which is to be initialized next."""
         process = await ports.agents.launch(
             spec, place.workspace, folder=place.folder, reads_only=place.reads_only
         )
-        link = cls(ports, spec, process, methods)
-        link._reading = asyncio.create_task(link.end.run(), name=f"reading from {spec.name}")
-        hello = acp.InitializeRequest(
+        connection = cls(ports, spec, process, methods)
+        connection._reading = asyncio.create_task(connection.end.run(), name=f"reading from {spec.name}")
+        return connection
+
+    async def initialize(self, ports: Ports, capabilities: acp.ClientCapabilities) -> None:
+        """Exchange versions and capabilities. An agent that fails to is ended."""
+        request = acp.InitializeRequest(
             protocol_version=PROTOCOL_VERSION,
             client_capabilities=capabilities,
             client_info=acp.Implementation(name="portico", title="Portico", version=ports.version),
         )
+        failure: PorticoError
         try:
-            link.info = await run_with_timeout(ports.clock, ports.limits.start, link.end.initialize(hello))
+            self.info = await run_with_timeout(ports.clock, ports.limits.start, self.end.initialize(request))
         except TimeoutError as error:
-            failure: PorticoError = link.timed_out(
-                f"did not answer initialize within {ports.limits.start:g} s"
-            )
-            await link.close(grace=0)
+            failure = self.timed_out(f"did not answer initialize within {ports.limits.start:g} s")
+            await self.close(grace=0)
             raise failure from error
         except (RpcError, ConnectionLost) as error:
-            failure = await link.explain(error)
-            await link.close(grace=0)
+            failure = await self.explain(error)
+            await self.close(grace=0)
             raise failure from error
         except BaseException:
-            await link.close(grace=0)
+            await self.close(grace=0)
             raise
-        return link
 
     async def new_session(
-        self, session: ConnectedSession, request: acp.NewSessionRequest
+        self, session: "SessionRuntime", request: acp.NewSessionRequest
     ) -> acp.NewSessionResponse:
         def move_in(session_id: str) -> None:
             self._sessions_by_id[session_id] = session
@@ -132,26 +127,26 @@ class AgentConnection:
         return await self.end.new_session(request, move_in)
 
     async def load_session(
-        self, session: ConnectedSession, request: acp.LoadSessionRequest
+        self, session: "SessionRuntime", request: acp.LoadSessionRequest
     ) -> acp.LoadSessionResponse:
         self._sessions_by_id[request.session_id] = session
         return await self.end.load_session(request)
 
     async def resume_session(
-        self, session: ConnectedSession, request: acp.ResumeSessionRequest
+        self, session: "SessionRuntime", request: acp.ResumeSessionRequest
     ) -> acp.ResumeSessionResponse:
         self._sessions_by_id[request.session_id] = session
         return await self.end.resume_session(request)
 
     async def fork_session(
-        self, session: ConnectedSession, request: acp.ForkSessionRequest
+        self, session: "SessionRuntime", request: acp.ForkSessionRequest
     ) -> acp.ForkSessionResponse:
         def move_in(session_id: str) -> None:
             self._sessions_by_id[session_id] = session
 
         return await self.end.fork_session(request, move_in)
 
-    async def end_session(self, session: ConnectedSession, *, delete: bool) -> None:
+    async def end_session(self, session: "SessionRuntime", *, delete: bool) -> None:
         """Tell the agent that a session is closed, or gone for good, if it wants to know. It has a moment to answer."""
         offered = self.info.agent_capabilities.session_capabilities
         for session_id in [name for name, one in self._sessions_by_id.items() if one is session]:
@@ -171,7 +166,7 @@ class AgentConnection:
         self._sessions_by_id.pop(session_id, None)
         self.end.leave(session_id)
 
-    def remove_session(self, session: ConnectedSession) -> bool:
+    def remove_session(self, session: "SessionRuntime") -> bool:
         """Forget a session; whether the agent still has others."""
         for session_id in [name for name, one in self._sessions_by_id.items() if one is session]:
             del self._sessions_by_id[session_id]
@@ -221,7 +216,7 @@ class AgentConnection:
         if self._reading is not None:
             await cancel_and_wait(self._reading)
 
-    def _all_sessions(self) -> list[ConnectedSession]:
+    def _all_sessions(self) -> list["SessionRuntime"]:
         return list(dict.fromkeys(self._sessions_by_id.values()))
 
     def _serving(self, method: str) -> MethodHandler:

@@ -14,7 +14,7 @@ from portico.domain.events import QuestionAsked
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.sessions.agent.connection import AgentConnection
 from portico.sessions.requests import elicitation
-from portico.sessions.requests.questions import DECLINED, QuestionAnswer, check_reply
+from portico.sessions.requests.questions import DECLINED, QuestionAnswer, check_answer
 
 AskPerson = Callable[[QuestionAsked], Awaitable[QuestionAnswer]]
 
@@ -102,6 +102,6 @@ def _question_handler(
         question = elicitation.question_asked("sign-in", request)
         if question is None:
             return acp.CreateElicitationResponse(action=DECLINED.action)
-        return elicitation.answer_to_agent(question, check_reply(question, await ask(question)))
+        return elicitation.answer_to_agent(question, check_answer(question, await ask(question)))
 
     return answer

@@ -7,13 +7,17 @@ whole process. All agents together may be only so far ahead of the log.
 """
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from portico.sessions.agent.connection import AgentConnection, AgentWorkspace, ConnectedSession
+from portico.sessions.agent.connection import AgentConnection, AgentWorkspace
 from portico.sessions.log.backlog import Backlog
 from portico.sessions.ports import AgentSpec, Editor, Ports
 from portico.sessions.requests.client_methods import client_capabilities
+
+if TYPE_CHECKING:
+    from portico.sessions.runtime import SessionRuntime
 
 
 class _PoolKey(msgspec.Struct, frozen=True):
@@ -28,26 +32,25 @@ class AgentPool:
         self.backlog = Backlog()
         self._ports = ports
         self._running: dict[_PoolKey, AgentConnection] = {}
-        self._taken: dict[AgentConnection, set[ConnectedSession]] = {}
+        self._taken: dict[AgentConnection, set[SessionRuntime]] = {}
         self._starting: dict[_PoolKey, asyncio.Lock] = {}
 
     async def take(
-        self, spec: AgentSpec, place: AgentWorkspace, editor: Editor, session: ConnectedSession
+        self, spec: AgentSpec, place: AgentWorkspace, editor: Editor, session: "SessionRuntime"
     ) -> AgentConnection:
         """The running agent, started if need be."""
         key = _PoolKey(spec.name, spec.command, tuple(sorted(spec.env.items())), place)
         async with self._starting.setdefault(key, asyncio.Lock()):
             link = self._running.get(key)
             if link is None or not link.alive:
-                link = await AgentConnection.open(
-                    self._ports, spec, place, session.serve, client_capabilities(editor)
-                )
+                link = await AgentConnection.launch(self._ports, spec, place, session.serve)
+                await link.initialize(self._ports, client_capabilities(editor))
                 self._running[key] = link
                 self._taken[link] = set()
             self._taken[link].add(session)
             return link
 
-    async def give_back(self, link: AgentConnection, session: ConnectedSession, *, grace: float) -> None:
+    async def release(self, link: AgentConnection, session: "SessionRuntime", *, grace: float) -> None:
         """Leave an agent; it ends when nobody is left, or when it is dead anyway."""
         link.remove_session(session)
         left = self._taken.get(link, set())

@@ -6,8 +6,8 @@ conversation with answers in it counts as refused, and so does a reopened sessio
 in its name.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -19,12 +19,15 @@ from portico.domain.errors import InvalidInput
 from portico.domain.events import Notice
 from portico.domain.values import AgentSession, AttachedBy, ForkedFrom
 from portico.rpc.messages import INVALID_PARAMS, RpcError
-from portico.sessions.agent.connection import AgentConnection, ConnectedSession
-from portico.sessions.turn_review import TurnReview
+from portico.sessions.agent.connection import AgentConnection
 
-_Settings = (
+if TYPE_CHECKING:
+    from portico.sessions.runtime import SessionRuntime
+
+_AnyResponse = (
     acp.NewSessionResponse | acp.LoadSessionResponse | acp.ResumeSessionResponse | acp.ForkSessionResponse
 )
+_Response = TypeVar("_Response", bound=_AnyResponse)
 
 
 class AttachResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,45 +82,40 @@ class HistoryCounter:
         return True
 
 
-class Attaching(ConnectedSession, Protocol):
-    """A session that reaches for its agent's side."""
-
-    reviewing: TurnReview
-    history_listener: HistoryListener | None
-
-    async def usable_mcp_servers(self, link: AgentConnection) -> Sequence[acp.McpServer]:
-        """The MCP servers that its agent gets and can use."""
-        ...
-
-    async def was_answered(self) -> bool:
-        """Whether the agent said or did anything in the conversation so far, as the log has it."""
-        ...
-
-
 async def attach_session(
-    link: AgentConnection, session: Attaching, *, known: str | None, forked_from: ForkedFrom | None
+    connection: AgentConnection,
+    session: "SessionRuntime",
+    *,
+    known: str | None,
+    forked_from: ForkedFrom | None,
 ) -> AttachResult:
     """Find the agent's session, or make one. `known` is what the agent called it when it was last there."""
-    ways = _AttachAttempts(link, session, HistoryCounter(), await session.usable_mcp_servers(link))
+    attempts = _AttachAttempts(
+        connection, session, HistoryCounter(), await session.attachment.usable_mcp_servers(connection)
+    )
     attached = None
     if known is not None:
-        attached = await ways.resume(known) or await ways.load(known)
-        if attached is not None and await ways.replayed_nothing(attached):
+        attached = await attempts.resume(known) or await attempts.load(known)
+        if attached is not None and await attempts.replayed_nothing(attached):
             attached = None
     elif forked_from is not None and forked_from.agent_session_id is not None:
-        attached = await ways.fork(forked_from.agent_session_id)
+        attached = await attempts.fork(forked_from.agent_session_id)
     if attached is None:
         had_past = known is not None or (forked_from is not None and forked_from.last_turn is not None)
-        attached = await ways.begin("replay" if had_past else "new")
+        attached = await attempts.begin("replay" if had_past else "new")
     return msgspec.structs.replace(
-        attached, refused_methods=tuple(ways.failed), forked=known is None and forked_from is not None
+        attached, refused_methods=tuple(attempts.failed), forked=known is None and forked_from is not None
     )
 
 
-async def attach_anew(link: AgentConnection, session: Attaching, refusal: RpcError) -> AttachResult:
+async def attach_anew(
+    connection: AgentConnection, session: "SessionRuntime", refusal: RpcError
+) -> AttachResult:
     """Begin another session at an agent that reopened one and then refused a prompt in it."""
-    ways = _AttachAttempts(link, session, HistoryCounter(), await session.usable_mcp_servers(link))
-    attached = await ways.begin("replay")
+    attempts = _AttachAttempts(
+        connection, session, HistoryCounter(), await session.attachment.usable_mcp_servers(connection)
+    )
+    attached = await attempts.begin("replay")
     way = f"The agent reopened its session, but does not know it: {refusal.reason}"
     return msgspec.structs.replace(attached, refused_methods=(way,))
 
@@ -131,89 +129,91 @@ def is_unknown_session(error: RpcError, session_id: str) -> bool:
 
 
 async def attach_adopted(
-    link: AgentConnection, session: Attaching, session_id: str, history_listener: HistoryListener
+    connection: AgentConnection, session: "SessionRuntime", session_id: str, history_listener: HistoryListener
 ) -> AttachResult:
     """Open a conversation of the agent's own, told from its beginning where the agent can do that."""
-    ways = _AttachAttempts(link, session, history_listener, await session.usable_mcp_servers(link))
-    attached = await ways.load(session_id) or await ways.resume(session_id)
+    attempts = _AttachAttempts(
+        connection, session, history_listener, await session.attachment.usable_mcp_servers(connection)
+    )
+    attached = await attempts.load(session_id) or await attempts.resume(session_id)
     if attached is None:
-        why = " ".join(ways.failed) or "It offers neither session/load nor session/resume."
+        why = " ".join(attempts.failed) or "It offers neither session/load nor session/resume."
         raise InvalidInput(
-            f"The agent {link.spec.name} cannot go on with its session {session_id}. {why}",
-            suggestion=f"See what it has with: portico agents sessions {link.spec.name}. A session of another "
+            f"The agent {connection.spec.name} cannot go on with its session {session_id}. {why}",
+            suggestion=f"See what it has with: portico agents sessions {connection.spec.name}. A session of another "
             "folder needs --cwd.",
         )
     return attached
 
 
 class _AttachAttempts:
-    """Each way to the agent's session is tried once; None says that it does not lead there."""
+    """Ways to open the agent's session, each tried once; None if one does not work."""
 
     def __init__(
         self,
-        link: AgentConnection,
-        session: Attaching,
+        connection: AgentConnection,
+        session: "SessionRuntime",
         history_listener: HistoryListener,
         servers: Sequence[acp.McpServer],
     ) -> None:
         self.failed: list[str] = []
-        self._link = link
+        self._connection = connection
         self._session = session
-        self._folder = str(session.reviewing.folder)
-        self._placed = extensions.to_meta(session.reviewing.placed)
-        self._retelling = history_listener
-        self._servers = list(servers)
-        self._offered = link.info.agent_capabilities
+        self._history_listener = history_listener
+        self._offered = connection.info.agent_capabilities
+        self._settings: dict[str, Any] = {
+            "cwd": str(session.review.folder),
+            "mcp_servers": list(servers),
+            "meta": extensions.to_meta(session.review.placed),
+        }
 
     async def begin(self, way: AttachedBy) -> AttachResult:
-        request = acp.NewSessionRequest(cwd=self._folder, mcp_servers=self._servers, meta=self._placed)
-        response = await self._link.new_session(self._session, request)
+        request = acp.NewSessionRequest(**self._settings)
+        response = await self._connection.new_session(self._session, request)
         return _attached(response.session_id, way, response)
 
     async def resume(self, session_id: str) -> AttachResult | None:
         if self._offered.session_capabilities.resume is None:
             return None
-        request = acp.ResumeSessionRequest(
-            session_id=session_id, cwd=self._folder, mcp_servers=self._servers, meta=self._placed
+        request = acp.ResumeSessionRequest(session_id=session_id, **self._settings)
+        return await self._replay(
+            session_id, "resume", self._connection.resume_session(self._session, request)
         )
-        self._session.history_listener = self._retelling
-        try:
-            response = await self._link.resume_session(self._session, request)
-        except RpcError as error:
-            self._refused("session/resume", error)
-            return None
-        finally:
-            self._session.history_listener = None
-        return _attached(session_id, "resume", response, self._retelling.updates)
 
     async def load(self, session_id: str) -> AttachResult | None:
         if not self._offered.load_session:
             return None
-        request = acp.LoadSessionRequest(
-            session_id=session_id, cwd=self._folder, mcp_servers=self._servers, meta=self._placed
-        )
-        self._session.history_listener = self._retelling
-        try:
-            response = await self._link.load_session(self._session, request)
-        except RpcError as error:
-            self._refused("session/load", error)
-            return None
-        finally:
-            self._session.history_listener = None
-        return _attached(session_id, "load", response, self._retelling.updates)
+        request = acp.LoadSessionRequest(session_id=session_id, **self._settings)
+        return await self._replay(session_id, "load", self._connection.load_session(self._session, request))
 
     async def fork(self, session_id: str) -> AttachResult | None:
         if self._offered.session_capabilities.fork is None:
             return None
-        request = acp.ForkSessionRequest(
-            session_id=session_id, cwd=self._folder, mcp_servers=self._servers, meta=self._placed
-        )
+        request = acp.ForkSessionRequest(session_id=session_id, **self._settings)
+        response = await self._attempt("fork", self._connection.fork_session(self._session, request))
+        return None if response is None else _attached(response.session_id, "fork", response)
+
+    async def _replay(
+        self, session_id: str, way: AttachedBy, call: Awaitable[_Response]
+    ) -> AttachResult | None:
+        """Open a session whose history the agent may send again, to the listener."""
+        self._session.history_listener = self._history_listener
         try:
-            response = await self._link.fork_session(self._session, request)
-        except RpcError as error:
-            self._refused("session/fork", error)
+            response = await self._attempt(way, call)
+        finally:
+            self._session.history_listener = None
+        if response is None:
             return None
-        return _attached(response.session_id, "fork", response)
+        return _attached(session_id, way, response, self._history_listener.updates)
+
+    async def _attempt(self, way: AttachedBy, call: Awaitable[_Response]) -> _Response | None:
+        try:
+            return await call
+        except RpcError as error:
+            if error.code == AUTH_REQUIRED:
+                raise
+            self.failed.append(f"The agent refused session/{way}: {error.reason}")
+            return None
 
     async def replayed_nothing(self, attached: AttachResult) -> bool:
         """Whether the agent loaded a conversation, and told nothing of what the log has of it."""
@@ -221,20 +221,15 @@ class _AttachAttempts:
         if (
             session.attached_by != "load"
             or session.replayed_updates
-            or not await self._session.was_answered()
+            or not await self._session.attachment.was_answered()
         ):
             return False
-        self._link.abandon(session.agent_session_id)
+        self._connection.abandon(session.agent_session_id)
         self.failed.append("The agent answered session/load, but told nothing of the conversation.")
         return True
 
-    def _refused(self, way: str, error: RpcError) -> None:
-        if error.code == AUTH_REQUIRED:
-            raise error
-        self.failed.append(f"The agent refused {way}: {error.reason}")
 
-
-def _attached(session_id: str, way: AttachedBy, response: _Settings, replayed: int = 0) -> AttachResult:
+def _attached(session_id: str, way: AttachedBy, response: _AnyResponse, replayed: int = 0) -> AttachResult:
     return AttachResult(
         session=AgentSession(agent_session_id=session_id, attached_by=way, replayed_updates=replayed),
         config_options=response.config_options or [],

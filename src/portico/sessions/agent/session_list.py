@@ -2,10 +2,10 @@
 
 from portico.acp import _schema as acp
 from portico.domain.errors import InvalidInput
+from portico.processes.tasks import run_with_timeout
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.sessions.agent.connection import AgentConnection
 from portico.sessions.ports import Ports
-from portico.sessions.tasks import run_with_timeout
 
 
 async def list_agent_sessions(

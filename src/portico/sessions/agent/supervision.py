@@ -9,9 +9,9 @@ from typing import Any
 
 from portico.domain.errors import AgentCrashed, PorticoError
 from portico.domain.events import Notice
+from portico.processes.tasks import run_with_timeout
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.sessions.runtime import SessionRuntime
-from portico.sessions.tasks import run_with_timeout
 
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 
@@ -21,7 +21,7 @@ async def start_agent(
 ) -> None:
     """Start the agent and open its session, with no turn under way. Raises what stands in the way."""
     async with session.connect_lock:
-        await _reach(session, attach or session.attach)
+        await _reach(session, attach or session.attachment.open)
 
 
 async def _reach(session: SessionRuntime, attach: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -30,15 +30,15 @@ async def _reach(session: SessionRuntime, attach: Callable[[], Coroutine[Any, An
         await session.connect()
         await run_with_timeout(session.ports.clock, limit, attach())
     except TimeoutError as error:
-        if session.link is None:
+        if session.connection is None:
             raise
-        failure: PorticoError = session.link.timed_out(f"did not open a session within {limit:g} s")
+        failure: PorticoError = session.connection.timed_out(f"did not open a session within {limit:g} s")
         await session.end_agent()
         raise failure from error
     except (RpcError, ConnectionLost) as error:
         failure = AgentCrashed("The agent is gone.")
-        if session.link is not None:
-            failure = await session.link.explain(error)
+        if session.connection is not None:
+            failure = await session.connection.explain(error)
         await session.disconnect(grace=0)
         raise failure from error
 
@@ -49,11 +49,11 @@ async def call_agent(session: SessionRuntime, work: Coroutine[Any, Any, None], w
     try:
         await run_with_timeout(session.ports.clock, limit, work)
     except (TimeoutError, RpcError, ConnectionLost) as error:
-        if session.link is None:
+        if session.connection is None:
             raise AgentCrashed("The agent is gone.") from error
         if isinstance(error, TimeoutError):
-            raise session.link.timed_out(f"did not {what} within {limit:g} s") from error
-        raise await session.link.explain(error) from error
+            raise session.connection.timed_out(f"did not {what} within {limit:g} s") from error
+        raise await session.connection.explain(error) from error
 
 
 async def restart_agent(session: SessionRuntime) -> None:

@@ -19,9 +19,8 @@ EVENTS_LOOKED_AT = 500
 async def fork(ports: Ports, source: SessionSummary) -> SessionId:
     """Copy a session that is between two turns; the id of the copy."""
     if source.state.active:
-        raise SessionBusy(
-            f"Session {source.session_id} is in the middle of a turn.",
-            suggestion="Wait for its end, or stop it first; then fork it.",
+        raise SessionBusy.in_turn(
+            source.session_id, suggestion="Wait for its end, or stop it first; then fork it."
         )
     now = ports.clock.now_ms()
     session_id = make_session_id(now, os.urandom(8))

@@ -14,16 +14,12 @@ from portico.domain.ids import SessionId, TurnId
 from portico.domain.session_summary import SessionSummary
 from portico.domain.turns import TurnEvent, TurnStatus
 from portico.sessions.internal_error import internal_error
+from portico.sessions.leases import session_lease_name
 from portico.sessions.ports import Clock, Ports, ReviewProvider, Store
 
 log = logging.getLogger(__name__)
 
 _REASON = "Portico ended while the turn was under way."
-
-
-def session_lease_name(session_id: SessionId) -> str:
-    """The name of the right to write a session's log."""
-    return f"session {session_id}"
 
 
 async def recover(ports: Ports, *, skip_failures: bool) -> list[SessionId]:

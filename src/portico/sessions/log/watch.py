@@ -6,7 +6,7 @@ A watcher pulls: it is given a page when it asks for one, so a slow one costs no
 from collections.abc import AsyncGenerator, Callable
 
 from portico.domain.errors import InvalidInput
-from portico.domain.events import Event
+from portico.domain.events import Event, StateChanged
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
 from portico.sessions.log.journal import Journal
@@ -57,3 +57,9 @@ async def watch_store(
             return
         while not until() and await store.generation() == seen:
             await clock.sleep(LOOK_SECONDS)
+
+
+def ends_turn(event: Event) -> bool:
+    """Whether this event is the last of a turn."""
+    payload = event.payload
+    return isinstance(payload, StateChanged) and payload.previous.active and not payload.state.active

@@ -25,7 +25,7 @@ def check_answers(fields: tuple[QuestionField, ...], content: Mapping[str, Quest
         if field.name in content:
             problem = problem_with(field, content[field.name])
         else:
-            problem = f"{label_of(field)} is needed." if field.required else None
+            problem = f"{label_of(field)} is required." if field.required else None
         if problem is not None:
             raise InvalidInput(problem)
     names = [field.name for field in fields]
@@ -71,7 +71,7 @@ def _problem_with_text(field: QuestionField, label: str, value: QuestionValue) -
     if not isinstance(value, str):
         return f"{label} is a text."
     if field.required and not value:
-        return f"{label} is needed."
+        return f"{label} is required."
     if _outside(field, len(value)):
         return f"{label} must have {_range(field)} characters."
     described = _FORMATS.get(field.format or "")

@@ -1,13 +1,12 @@
 """Permission requests and questions of one session; the turn awaits while one is open.
 
-Every question and every answer is in the log, in this order, and an answer before the agent has it, or the person hears
-that it was taken: what was allowed is not forgotten by a crash. While one is open the turn awaits; outside of a turn
-nobody is there to be asked.
+The log has every request before its answer, and every answer before the agent gets it or the person sees it
+accepted, so that a crash forgets no permission. Outside of a turn a request is denied or declined at once.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -17,46 +16,33 @@ from portico.acp.connection import MethodHandler
 from portico.acp.lenient_decoder import decode
 from portico.domain import events
 from portico.domain.errors import PorticoError
-from portico.domain.turns import TurnEvent, TurnState, TurnStatus
+from portico.domain.turns import TurnEvent, TurnState
 from portico.sessions.content import translation
-from portico.sessions.content.tool_calls import TurnToolCalls
-from portico.sessions.log.journal import Journal
 from portico.sessions.requests import elicitation
 from portico.sessions.requests.permissions import PendingPermissions, PermissionReply, answer_to_agent
 from portico.sessions.requests.questions import CANCELED, DECLINED, NOBODY_THERE, PendingQuestions
 
-Given = TypeVar("Given")
+if TYPE_CHECKING:
+    from portico.sessions.runtime import SessionRuntime
+
+_Answer = TypeVar("_Answer")
 
 _WORKING = (TurnState.RUNNING, TurnState.STREAMING)
 
 
-class Asker(Protocol):
-    """The session as its questions need it."""
-
-    journal: Journal
-    tools: TurnToolCalls
-    status: TurnStatus
-
-    def move(self, event: TurnEvent) -> events.StateChanged: ...
-
-    def hear(self) -> None:
-        """The agent, or the person it waited for, has given a sign of life."""
-        ...
-
-
 class PendingRequests:
-    def __init__(self, session: Asker) -> None:
-        # Each question took a place in the log, so the log is at least as long as all of them; a new one has its
-        # beginning and nothing else. A door may still answer what it was shown before this process began.
+    def __init__(self, session: "SessionRuntime") -> None:
+        # Each request is an event, so there were fewer of them than events. A door may still answer a request
+        # that it was shown before this process began: that must not answer a new one.
         asked = session.journal.committed_seq - 1
         self.permissions = PendingPermissions(asked)
         self.questions = PendingQuestions(asked)
         self._session = session
-        self._settled = asyncio.Event()
+        self._recorded = asyncio.Event()
 
     @property
     def serve(self) -> Mapping[str, MethodHandler]:
-        """What an agent calls to ask something."""
+        """Handlers of the requests that an agent makes."""
         return {"session/request_permission": self.ask_permission, "elicitation/create": self.ask_question}
 
     async def ask_permission(self, request: acp.RequestPermissionRequest) -> acp.RequestPermissionResponse:
@@ -66,7 +52,7 @@ class PendingRequests:
         question = translation.permission_requested(
             self.permissions.next_id(), call, request.options, offered
         )
-        waiting = self.permissions.ask(question)
+        waiting = self.permissions.add(question)
         resolved = events.PermissionResolved(request_id=question.request_id, outcome="canceled", by="nobody")
         try:
             nobody = PermissionReply(option_id=None, by="nobody")
@@ -76,9 +62,9 @@ class PendingRequests:
             resolved = msgspec.structs.replace(resolved, outcome="denied")
             raise
         finally:
-            self.permissions.forget(question.request_id)
-            resolved = _given(waiting) or resolved
-            self._settle(resolved)
+            self.permissions.remove(question.request_id)
+            resolved = _result(waiting) or resolved
+            self._record_answer(resolved)
         if resolved.by != "nobody":
             await self._session.journal.commit()
         return answer_to_agent(resolved)
@@ -89,30 +75,30 @@ class PendingRequests:
         if question is None:
             self._session.journal.record(elicitation.declined_notice(request))
             return acp.CreateElicitationResponse(action=DECLINED.action)
-        waiting = self.questions.ask(question)
-        reply = CANCELED
+        waiting = self.questions.add(question)
+        answer = CANCELED
         try:
             await self._await_person(
-                question, lambda: self.questions.reply(question.request_id, NOBODY_THERE)
+                question, lambda: self.questions.answer(question.request_id, NOBODY_THERE)
             )
-            reply = await waiting
+            answer = await waiting
         finally:
-            self.questions.forget(question.request_id)
-            reply = _given(waiting) or reply
-            self._settle(elicitation.question_answered(question, reply))
-        if reply.by != "nobody":
+            self.questions.remove(question.request_id)
+            answer = _result(waiting) or answer
+            self._record_answer(elicitation.question_answered(question, answer))
+        if answer.by != "nobody":
             await self._session.journal.commit()
-        return elicitation.answer_to_agent(question, reply)
+        return elicitation.answer_to_agent(question, answer)
 
-    async def keep(self) -> None:
-        """Have the answers that were just given on the disk. StoreFailed if they cannot be written."""
-        while self.permissions.answered or self.questions.answered:
-            await self._settled.wait()
+    async def save(self) -> None:
+        """Wait until all answers are on the disk. StoreFailed if they cannot be written."""
+        while self.permissions.has_answers or self.questions.has_answers:
+            await self._recorded.wait()
         await self._session.journal.commit()
 
     def completed(self, elicitation_id: str) -> bool:
-        """The agent says that a page has done its work; whether this session had shown it."""
-        question = self.questions.completed(elicitation_id)
+        """Record that the agent reports a web page as completed; False if it is not of this session."""
+        question = self.questions.complete_page(elicitation_id)
         if question is not None:
             self._session.journal.record(
                 events.Notice(level="info", text=f"Done: {question.message}", source="agent")
@@ -120,7 +106,7 @@ class PendingRequests:
         return question is not None
 
     def decided(self, decided: extensions.PermissionDecided) -> None:
-        """A rule answered for the person: the log has the question and the answer all the same."""
+        """Record a request that a permission rule has answered for the person."""
         call = self._session.tools.complete(decode(decided.tool_call, acp.ToolCallUpdate))
         if (waiting := self.permissions.about(call.tool_call_id)) is not None:
             decision = PermissionReply(option_id=decided.option_id, by="policy", rule=decided.rule)
@@ -140,38 +126,38 @@ class PendingRequests:
         )
 
     def cancel_all(self) -> None:
-        """The turn is being stopped: every open question ends unanswered."""
+        """Cancel every open request, because the turn is being stopped."""
         self.permissions.cancel_all()
         self.questions.cancel_all()
 
     async def end(self) -> None:
-        """The turn is over. What is still open ends unanswered, and stands in the log before the turn's end."""
+        """Cancel what is still open at the end of a turn, and wait until the log has it."""
         self.cancel_all()
-        while self.permissions.answered or self.questions.answered:
-            await self._settled.wait()
+        while self.permissions.has_answers or self.questions.has_answers:
+            await self._recorded.wait()
 
     async def _await_person(self, question: events.AnyPayload, nobody: Callable[[], None]) -> None:
-        """Have the question on the disk before anyone sees it. Without a turn, `nobody` answers it."""
+        """Write the request to the disk before anyone sees it. Outside of a turn, `nobody` answers it."""
         session = self._session
         if not session.status.state.active:
             session.journal.record(question)
             nobody()
             return
-        steps = [question]
+        payloads = [question]
         if session.status.state in _WORKING:
-            steps.append(session.move(TurnEvent.ANSWER_NEEDED))
-        await session.journal.commit(*steps)
+            payloads.append(session.move(TurnEvent.ANSWER_NEEDED))
+        await session.journal.commit(*payloads)
 
-    def _settle(self, answer: events.AnyPayload) -> None:
+    def _record_answer(self, answer: events.AnyPayload) -> None:
         self._session.hear()
         self._session.journal.record(answer)
-        self._settled.set()
-        self._settled = asyncio.Event()
+        self._recorded.set()
+        self._recorded = asyncio.Event()
         waiting = len(self.permissions) + len(self.questions)
         if not waiting and self._session.status.state is TurnState.AWAITING:
             self._session.journal.record(self._session.move(TurnEvent.ANSWERED))
 
 
-def _given(answer: "asyncio.Future[Given]") -> "Given | None":
-    """What was answered, though whoever asked may no longer be there to take it."""
+def _result(answer: "asyncio.Future[_Answer]") -> "_Answer | None":
+    """The answer, even if the agent has stopped waiting for it."""
     return answer.result() if answer.done() and not answer.cancelled() else None

@@ -1,10 +1,9 @@
 """Permission requests that wait for a person, and the answers sent to the agent.
 
-A question that gets no answer is a denial. A denial picks one of the agent's own reject
-options; `cancelled` goes out only when the turn itself is being stopped.
+A request that gets no answer is denied. A denial selects one of the agent's own reject options; `cancelled` is
+sent only when the turn itself is being stopped.
 """
 
-import asyncio
 from typing import Literal
 
 import msgspec
@@ -15,10 +14,11 @@ from portico.domain.errors import InvalidInput
 from portico.domain.events import PermissionRequested, PermissionResolved
 from portico.domain.values import PermissionOption, PermissionScope
 from portico.rpc.messages import INTERNAL_ERROR, RpcError
+from portico.sessions.requests.pending_answers import PendingAnswers
 
 
 class PermissionReply(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer: one of the agent's options, or None to deny by whichever option it has for that."""
+    """A decision: one of the agent's options, or None to deny with the reject option it offers."""
 
     option_id: str | None
     by: Literal["person", "policy", "nobody"]
@@ -26,43 +26,16 @@ class PermissionReply(msgspec.Struct, frozen=True, kw_only=True):
     scope: PermissionScope = "once"
 
 
-class PendingPermissions:
-    """Those of a session that has `asked` at most so many before: an answer to one of them settles none of these."""
-
+class PendingPermissions(PendingAnswers[PermissionRequested, PermissionResolved]):
     def __init__(self, asked: int) -> None:
-        self._waiting: dict[str, tuple[PermissionRequested, asyncio.Future[PermissionResolved]]] = {}
-        self._asked = asked
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    @property
-    def open(self) -> tuple[PermissionRequested, ...]:
-        """The questions that nobody has answered yet, oldest first."""
-        return tuple(request for request, answer in self._waiting.values() if not answer.done())
-
-    @property
-    def answered(self) -> bool:
-        """Whether an answer was given that whoever asked has not taken yet."""
-        return any(answer.done() for _, answer in self._waiting.values())
-
-    def next_id(self) -> str:
-        self._asked += 1
-        return f"p{self._asked}"
-
-    def ask(self, request: PermissionRequested) -> "asyncio.Future[PermissionResolved]":
-        answer: asyncio.Future[PermissionResolved] = asyncio.get_running_loop().create_future()
-        self._waiting[request.request_id] = (request, answer)
-        return answer
-
-    def forget(self, request_id: str) -> None:
-        self._waiting.pop(request_id, None)
+        super().__init__("p", asked)
 
     def answer(self, request_id: str, decision: PermissionReply) -> None:
-        """Settle a question. InvalidInput if it is not waiting, or has no such option."""
-        request, answer = self._waiting.get(request_id, (None, None))
-        if request is None or answer is None or answer.done():
+        """Answer a request. InvalidInput if it is not open, or has no such option."""
+        found = self.find(request_id)
+        if found is None:
             raise InvalidInput(f"No permission request {request_id} is waiting for an answer.")
+        request, answer = found
         if decision.option_id is None:
             chosen = rejecting_option(request.options)
         else:
@@ -85,21 +58,18 @@ class PendingPermissions:
         )
 
     def about(self, tool_id: str) -> str | None:
-        """The question that waits for an answer about a tool call, if one does."""
-        for request_id, (request, answer) in self._waiting.items():
-            if request.tool_id == tool_id and not answer.done():
-                return request_id
-        return None
+        """The id of the open request about a tool call, if there is one."""
+        return next((request.request_id for request in self.open if request.tool_id == tool_id), None)
 
     def cancel_all(self) -> None:
-        """The turn is being stopped: every open question ends unanswered."""
+        """Cancel every open request, because the turn is being stopped."""
         for request_id, (_, answer) in self._waiting.items():
             if not answer.done():
                 answer.set_result(PermissionResolved(request_id=request_id, outcome="canceled", by="nobody"))
 
 
 def rejecting_option(options: tuple[PermissionOption, ...]) -> PermissionOption | None:
-    """The mildest way the agent offers to say no."""
+    """The mildest reject option that the agent offers."""
     for kind in ("reject_once", "reject_always"):
         for option in options:
             if option.kind == kind:
@@ -108,7 +78,7 @@ def rejecting_option(options: tuple[PermissionOption, ...]) -> PermissionOption 
 
 
 def answer_to_agent(resolved: PermissionResolved) -> acp.RequestPermissionResponse:
-    """What the protocol says for an outcome. An agent that offers no way to say no gets an error."""
+    """The response for an outcome. RpcError for a denial if the agent offered no reject option."""
     if resolved.outcome == "canceled":
         return acp.RequestPermissionResponse(outcome=acp.CancelledPermissionOutcome())
     if resolved.option_id is None:

@@ -5,34 +5,23 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
-import msgspec
-
 from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.input.line_reader import LineReader
-from portico.doors.terminal.input.prompt_blanks import Blank
-from portico.doors.terminal.render.renderer import is_plain_output
-
-
-class KeptPrompt(msgspec.Struct, frozen=True):
-    """A prompt that is kept as a file, the text that stands for its name, and what that leaves open."""
-
-    name: str
-    description: str
-    text: str
-    blanks: tuple[Blank, ...] = ()
+from portico.doors.terminal.input.prompt_blanks import KeptPrompt
+from portico.doors.terminal.output import is_plain_output
 
 
 class ChatInput(Protocol):
     async def read(self) -> str | None:
-        """The next prompt, never blank; None when the person leaves.
+        """The next prompt, never blank; None when the person exits.
 
-        What was typed when it is cancelled is there again the next time.
+        After a cancelled read, the next one begins with what was typed.
         """
         ...
 
 
 class PlainChatInput:
-    """Prompts from an input that is no terminal: one a line; a backslash at the end joins the next."""
+    """Prompts from a pipe or file: one per line; a backslash at the end joins the next line."""
 
     def __init__(self, lines: LineReader) -> None:
         self._lines = lines
@@ -57,7 +46,7 @@ def open_chat_input(
     history: Path,
     term: str,
 ) -> ChatInput:
-    """The input that suits standard input and output. `history` keeps prompts for the arrow keys."""
+    """The input for standard input and output. `history` is the file for the arrow keys."""
     if not sys.stdin.isatty() or is_plain_output(sys.stdout, term):
         return PlainChatInput(LineReader(sys.stdin.fileno()))
     from portico.doors.terminal.input.chat_line import ChatLine

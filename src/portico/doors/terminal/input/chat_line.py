@@ -1,9 +1,9 @@
 """Editable input line of a chat, with history, completion and key bindings.
 
 Enter sends; Alt-Enter, a backslash at the end of a line, or pasted text make a prompt of several
-lines. Ctrl-C clears the line, and leaves when it is empty and pressed twice; Ctrl-D leaves too.
-Ctrl-Z goes back to the shell for a while, where there is one. What a kept prompt leaves open is
-filled in or taken out before it is sent: Tab goes to the next, and so does Enter.
+lines. Ctrl-C clears the line; pressed twice on an empty line it exits, as does Ctrl-D. Ctrl-Z suspends
+to the shell. The blanks of a prompt must be filled in or deleted before it is sent: Tab and Enter go
+to the next one.
 """
 
 import asyncio
@@ -30,18 +30,17 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import Output
 from prompt_toolkit.styles import Style
 
-from portico.doors.terminal.input.chat_input import KeptPrompt
 from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.input.completion import ChatCompleter, is_completable
 from portico.doors.terminal.input.keyboard import line_keys, replace_surrogates
-from portico.doors.terminal.input.prompt_blanks import BlankSpan, BlankTracker
+from portico.doors.terminal.input.prompt_blanks import BlankSpan, BlankTracker, KeptPrompt
 from portico.doors.terminal.input.workspace_files import WorkspaceFiles
 from portico.doors.terminal.sanitizer import clean_line
 from portico.doors.terminal.theme import Signs, signs_for
 from portico.files.private import make_private_folder
 
 _TWICE_SECONDS = 2.0
-_LEAVING = "Ctrl-C again, or Ctrl-D, leaves"
+_EXIT_HINT = "Press Ctrl-C again or Ctrl-D to exit"
 _STYLE = Style.from_dict(
     {
         "sign": "ansicyan bold",
@@ -119,7 +118,7 @@ class ChatLine:
                 return replace_surrogates(text)
 
     async def _give_way(self, typing: "asyncio.Task[str]") -> str:
-        """Take the line off the terminal, so that something else can be shown; what was typed in it."""
+        """Remove the line from the terminal, so that something else can be shown; returns what was typed."""
         text, app = self._session.default_buffer.text, self._session.app
         if not typing.done() and app.is_running:
             app.erase_when_done = True
@@ -147,9 +146,9 @@ class ChatLine:
 
     def _toolbar(self) -> StyleAndTextTuples:
         if self._just_interrupted():
-            return [("", f"  {_LEAVING}")]
-        if (place := self._open_blank()) is not None and self._session.default_buffer.complete_state is None:
-            return [("", f"  {_wanted(place)}")]
+            return [("", f"  {_EXIT_HINT}")]
+        if (span := self._open_blank()) is not None and self._session.default_buffer.complete_state is None:
+            return [("", f"  {_blank_hint(span)}")]
         width = self._session.output.get_size().columns - 3
         return [("", f"  {self._status().toolbar(width, f' {self._signs.dot} ')}")]
 
@@ -160,7 +159,7 @@ class ChatLine:
         return self._blanks.find(self._session.default_buffer.text, start)
 
     def _keys(self) -> KeyBindingsBase:
-        """While the history is searched, with Ctrl-R, the keys are those of the search."""
+        """Key bindings. During a history search (Ctrl-R) the keys are those of the search."""
         keys = KeyBindings()
         keys.add("enter")(self._enter)
         keys.add("c-o", filter=Condition(lambda: self._open_blank() is not None))(self._enter)
@@ -172,7 +171,7 @@ class ChatLine:
         return merge_key_bindings([line_keys(), ConditionalKeyBindings(keys, ~is_searching)])
 
     def _enter(self, event: KeyPressEvent) -> None:
-        """Take what is chosen or named in full, begin a new line, go to what is left open, or send."""
+        """Accept a completion or a prompt's name, start a new line, go to the next blank, or send."""
         buffer = event.current_buffer
         if buffer.complete_state and buffer.complete_state.current_completion:
             buffer.complete_state = None
@@ -188,7 +187,7 @@ class ChatLine:
             buffer.validate_and_handle()
 
     def _goes_to_blanks(self) -> bool:
-        """Whether Tab does: not where it completes a word, or goes through a menu."""
+        """Whether Tab goes to the next blank: not while it completes a word or moves in a menu."""
         menu = self._session.default_buffer.complete_state
         if menu is not None:
             only = len(menu.completions) == 1 and menu.current_completion is not None
@@ -218,16 +217,16 @@ def _new_line(event: KeyPressEvent) -> None:
     event.current_buffer.newline(copy_margin=False)
 
 
-def _select(buffer: Buffer, place: BlankSpan | None) -> bool:
-    """Go there, so that what is typed next stands in its stead. False without a place to go to."""
-    if place is None:
+def _select(buffer: Buffer, span: BlankSpan | None) -> bool:
+    """Select a blank, so that typing replaces it. False if there is none."""
+    if span is None:
         return False
     buffer.complete_state = None
-    buffer.cursor_position = place.start
+    buffer.cursor_position = span.start
     buffer.start_selection()
     if buffer.selection_state is not None:
         buffer.selection_state.enter_shift_mode()
-    buffer.cursor_position = place.end
+    buffer.cursor_position = span.end
     return True
 
 
@@ -236,15 +235,13 @@ def _paste_over(event: KeyPressEvent) -> None:
     event.current_buffer.insert_text(event.data.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _wanted(place: BlankSpan) -> str:
-    name, description = place.blank.name, clean_line(place.blank.description)
-    return (
-        f"Fill in {name}{f' ({description})' if description else ''}, or take it out. Tab goes to the next."
-    )
+def _blank_hint(span: BlankSpan) -> str:
+    name, description = span.blank.name, clean_line(span.blank.description)
+    return f"Fill in {name}{f' ({description})' if description else ''} or delete it. Tab goes to the next blank."
 
 
 def _open_history(path: Path) -> History:
-    """A history that only its owner can read; where none can be kept, one for this time."""
+    """A history file that only its owner can read; in memory if the file cannot be written."""
     try:
         make_private_folder(path.parent)
         os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600))

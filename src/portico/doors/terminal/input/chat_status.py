@@ -18,7 +18,7 @@ from portico.doors.terminal import labels
 
 
 class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Folded from the session's events; `home` is only for shorter paths."""
+    """Status after the events so far. `home` is for shorter paths."""
 
     agent: str
     session_id: str
@@ -29,7 +29,7 @@ class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
     commands: tuple[AgentCommand, ...] = ()
     sandbox: SandboxStatus | None = None
     proposed: dict[str, int] = msgspec.field(default_factory=dict)
-    """How many files each open proposal has."""
+    """Number of files per open proposal."""
 
     def after(self, event: Event) -> Self:
         """The status after one more event."""
@@ -54,7 +54,7 @@ class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
                 return self
 
     def toolbar(self, width: int, separator: str = " · ") -> str:
-        """The facts that fit into a width, the most useful ones first."""
+        """The facts that fit into a width, in the order of importance."""
         settled = self.state in (TurnState.IDLE, TurnState.COMPLETED, TurnState.CANCELED)
         state = "" if settled else self.state.value
         files = sum(self.proposed.values())

@@ -7,18 +7,18 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from portico.domain.values import AgentCommand
-from portico.doors.terminal.input.chat_input import KeptPrompt
 from portico.doors.terminal.input.chat_status import ChatStatus
+from portico.doors.terminal.input.prompt_blanks import KeptPrompt
 from portico.doors.terminal.input.workspace_files import WorkspaceFiles
 from portico.doors.terminal.sanitizer import clean_line
 
 _COMMAND = re.compile(r"/(\S*)\Z")
 _OWN_COMMANDS = (
-    AgentCommand(name="options", description="see and set the agent's options", hint="NAME VALUE"),
+    AgentCommand(name="options", description="show or change the agent's options", hint="NAME VALUE"),
     AgentCommand(
-        name="proposal", description="see what is proposed and decide on it", hint="diff, apply, discard"
+        name="proposal", description="show, apply or discard the proposal", hint="diff, apply, discard"
     ),
-    AgentCommand(name="exit", description="leave; the conversation is kept"),
+    AgentCommand(name="exit", description="exit; the session is kept"),
 )
 _FILE = re.compile(r"(?:\A|(?<=\s))@(\S*)\Z")
 
@@ -29,7 +29,7 @@ def is_completable(text: str) -> bool:
 
 
 class ChatCompleter(Completer):
-    """Asks for commands and prompts each time, because they may have changed."""
+    """Completer of commands, prompts and files, which are listed anew each time."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class ChatCompleter(Completer):
         self._prompts = prompts
 
     def named(self, text: str) -> KeptPrompt | None:
-        """The kept prompt whose name, and nothing else, was typed; a command of that name goes before it."""
+        """The prompt whose exact name was typed, unless a command has the same name."""
         typed = text.strip()
         if (found := _COMMAND.match(typed)) is None:
             return None
@@ -65,7 +65,7 @@ class ChatCompleter(Completer):
 
 
 def _commands(typed: str, commands: tuple[AgentCommand, ...]) -> Iterator[Completion]:
-    """Commands whose name begins with what was typed; if there is none, those that contain it."""
+    """Commands whose name begins with what was typed, or else contains it."""
     named = [(clean_line(command.name).lstrip("/"), command) for command in commands]
     fitting = [pair for pair in named if pair[0].lower().startswith(typed.lower())]
     for name, command in fitting or [pair for pair in named if typed.lower() in pair[0].lower()]:

@@ -6,9 +6,9 @@ from portico.doors.terminal.input.line_reader import LineReader
 
 
 async def confirm(question: str) -> bool:
-    """Whether the person says yes. The end of input is a no; Ctrl-C ends the command at once.
+    """Whether the person answers yes. The end of input is a no; Ctrl-C ends the command.
 
-    The question is on standard error, since standard output may go elsewhere. What was typed before it is no answer.
+    Asks on standard error, since standard output may be redirected. What was typed before is ignored.
     """
     lines = LineReader(sys.stdin.fileno())
     lines.discard_typed_ahead()

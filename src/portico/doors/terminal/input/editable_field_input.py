@@ -1,6 +1,6 @@
 """Editable line input for the fields of a question, on terminals that can move the cursor.
 
-Ctrl-Z goes back to the shell for a while, where there is one.
+Ctrl-Z suspends to the shell.
 """
 
 import sys
@@ -16,7 +16,7 @@ from portico.doors.terminal.input.keyboard import line_keys, replace_surrogates
 
 
 class EditableFieldInput:
-    """What is typed is kept in no history."""
+    """An editable line without history."""
 
     def __init__(self, terminal_input: Input | None = None, terminal_output: Output | None = None) -> None:
         keys = line_keys()
@@ -32,7 +32,7 @@ class EditableFieldInput:
 
     async def read(self, prompt: str, *, secret: bool = False) -> str | None:
         try:
-            # A signal is the business of whoever runs the turn; Ctrl-C comes as a key.
+            # Signals are handled by the caller that runs the turn; Ctrl-C arrives as a key.
             return replace_surrogates(
                 await self._session.prompt_async(prompt, is_password=secret, handle_sigint=False)
             )

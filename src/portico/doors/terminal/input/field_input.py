@@ -1,7 +1,6 @@
 """Line input for the fields of a question.
 
-Esc or Ctrl-C says no to the whole question. On a terminal that cannot move its cursor, Esc is
-followed by Enter there.
+Esc or Ctrl-C declines the question. On a terminal that cannot move its cursor, Esc needs an Enter.
 """
 
 import sys
@@ -9,21 +8,21 @@ from typing import Protocol
 
 from portico.doors.terminal.input.line_reader import LineReader, terminal_lines
 from portico.doors.terminal.input.terminal_mode import echo, interrupt_as_key
-from portico.doors.terminal.render.renderer import is_plain_output, make_writer
+from portico.doors.terminal.output import is_plain_output, make_writer
 
 _ESCAPE = "\x1b"
 
 
 class FieldInput(Protocol):
     async def read(self, prompt: str, *, secret: bool = False) -> str | None:
-        """What was typed behind the prompt; None if the person wants none of this. A secret is not shown."""
+        """The line typed at the prompt; None if the person declines. A secret is not echoed."""
         ...
 
     def close(self) -> None: ...
 
 
 class LineFieldInput:
-    """Whole lines as the terminal itself edits them."""
+    """Whole lines, edited by the terminal itself."""
 
     def __init__(self, lines: LineReader) -> None:
         self._lines = lines
@@ -34,7 +33,7 @@ class LineFieldInput:
         descriptor = self._lines.descriptor
         typed = None
         try:
-            # Before the prompt: whoever sees it may press Ctrl-C at once.
+            # Before the prompt is shown: Ctrl-C may be pressed as soon as it is.
             with interrupt_as_key(descriptor), echo(descriptor, shown=not secret):
                 self._write(prompt)
                 typed = await self._lines.read_line()
@@ -48,7 +47,7 @@ class LineFieldInput:
 
 
 def open_field_input(term: str) -> FieldInput | None:
-    """The entry that suits the person's terminal; None when there is no terminal."""
+    """The input for the person's terminal; None without a terminal."""
     lines = terminal_lines()
     if lines is None or is_plain_output(sys.stderr, term) or not sys.stdin.isatty():
         return None if lines is None else LineFieldInput(lines)

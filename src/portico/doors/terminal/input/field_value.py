@@ -1,26 +1,26 @@
 """Parser of typed text into the value of a question field, and the hint beside the field.
 
-Choices go by the number shown, by value or by name. An empty line takes the default, or leaves out
-what need not be filled in; a single dash leaves it out although there is a default.
+A choice is given by number, value or name. An empty line takes the default or skips an optional field;
+a single dash skips a field that has a default.
 """
 
 from portico.domain.values import OptionChoice, QuestionField, QuestionValue
 from portico.doors.terminal.sanitizer import clean_line
 from portico.sessions.requests.field_validation import label_of, problem_with
 
-LEFT_OUT = "-"
+SKIP = "-"
 _YES = ("y", "yes", "true", "on")
 _NO = ("n", "no", "false", "off")
 
 
 def parse_field_value(field: QuestionField, typed: str) -> QuestionValue | None:
-    """The value; None leaves the field out. ValueError with what is wrong, for the person who typed it."""
+    """The value; None skips the field. Raises ValueError with a message for the person."""
     words = typed if field.secret else typed.strip()
     if not words:
         if field.default is None and field.required:
-            raise ValueError(f"{clean_line(label_of(field))} is needed.")
+            raise ValueError(f"{clean_line(label_of(field))} is required.")
         return field.default
-    if words == LEFT_OUT and field.default is not None and not field.required:
+    if words == SKIP and field.default is not None and not field.required:
         return None
     value = _value(field, words)
     if problem := problem_with(field, value):
@@ -29,13 +29,13 @@ def parse_field_value(field: QuestionField, typed: str) -> QuestionValue | None:
 
 
 def field_prompt(field: QuestionField) -> str:
-    """The line in front of what is typed: the field's name, what fits, and what an empty line means."""
-    hints = [_what_fits(field)]
+    """The prompt of a field: its name, what is allowed, and what an empty line means."""
+    hints = [_allowed(field)]
     if field.default is not None:
         hints.append(f"Enter: {_shown(field, field.default)}")
-        hints += [] if field.required else [f"{LEFT_OUT}: nothing"]
+        hints += [] if field.required else [f"{SKIP}: skip"]
     elif not field.required:
-        hints.append("Enter: nothing")
+        hints.append("Enter: skip")
     words = ", ".join(filter(None, hints))
     return f"{clean_line(label_of(field))} ({words}): " if words else f"{clean_line(label_of(field))}: "
 
@@ -49,7 +49,7 @@ def choice_lines(field: QuestionField) -> list[str]:
     ]
 
 
-def _what_fits(field: QuestionField) -> str:
+def _allowed(field: QuestionField) -> str:
     low, high = field.minimum, field.maximum
     span = f"{low:g} to {high:g}" if low is not None and high is not None else ""
     if not span and (low is not None or high is not None):
@@ -60,7 +60,7 @@ def _what_fits(field: QuestionField) -> str:
         case "choice":
             return "a number"
         case "choices":
-            return f"numbers, with commas between{f', {span}' if span else ''}"
+            return f"comma-separated numbers{f', {span}' if span else ''}"
         case "string":
             return ", ".join(
                 filter(None, (clean_line(field.format or ""), f"{span} characters" if span else ""))

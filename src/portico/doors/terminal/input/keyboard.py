@@ -5,14 +5,14 @@ from prompt_toolkit.keys import Keys
 
 
 def line_keys() -> KeyBindings:
-    """Keys to add to. A colour that is pasted as it is looks like a mouse, which would end in a traceback."""
+    """Base key bindings. They ignore mouse events: a pasted colour sequence looks like one and would raise."""
     keys = KeyBindings()
     keys.add(Keys.Vt100MouseEvent)(_ignore)
     return keys
 
 
 def replace_surrogates(typed: str) -> str:
-    """What was typed, as text: bytes that are none come in as halves of characters, and leave as a sign for that."""
+    """Text without surrogates: bytes that are not UTF-8 become replacement characters."""
     return typed.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -1,7 +1,6 @@
 """Asynchronous, cancellable reader of lines from a terminal or a pipe.
 
-The reading thread waits for input or for a wake-up, so that a cancelled read takes nothing away:
-what comes later is still there for the next reader of the same input.
+The reading thread waits for input or for a wake-up, so that a cancelled read consumes no input.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ class LineReader:
         self._ended = False
 
     async def read_line(self) -> str | None:
-        """The next line without its end, or None when there are no more or the person pressed Ctrl-C."""
+        """The next line without its newline; None at the end of input or after Ctrl-C."""
         while b"\n" not in self._buffer and not self._ended:
             data = await _read(self.descriptor, self._buffer.extend)
             self._ended = not data
@@ -39,7 +38,7 @@ class LineReader:
         return line.decode("utf-8", "replace").removesuffix("\r")
 
     def discard_typed_ahead(self) -> None:
-        """Forget what was typed before there was a question to answer."""
+        """Discard what was typed before the question."""
         self._buffer.clear()
         if sys.platform != "win32" and os.isatty(self.descriptor):
             import termios
@@ -54,7 +53,7 @@ class LineReader:
 
 
 def terminal_lines() -> LineReader | None:
-    """A reader of the person's terminal: standard input, or the terminal itself when that is a pipe."""
+    """A reader of the terminal: standard input, or the terminal device if that is a pipe."""
     if sys.stdin is not None and sys.stdin.isatty():
         return LineReader(sys.stdin.fileno())
     try:
@@ -65,9 +64,9 @@ def terminal_lines() -> LineReader | None:
 
 
 async def _read(descriptor: int, keep: Callable[[bytes], None]) -> bytes:
-    """Some bytes, given to `keep` as well; none at the end of the input.
+    """Read some bytes and pass them to `keep`; empty at the end of input.
 
-    When it is cancelled it ends only after its thread has, so that no two ever read at once.
+    A cancelled call waits for its thread, so that two threads never read at once.
     """
     loop = asyncio.get_running_loop()
     result: asyncio.Future[bytes] = loop.create_future()
@@ -84,7 +83,7 @@ async def _read(descriptor: int, keep: Callable[[bytes], None]) -> bytes:
             data = b""
         finally:
             os.close(wake_read)
-        with suppress(RuntimeError):  # the loop is gone, and with it whoever wanted the line
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, data)
 
     threading.Thread(target=wait, name="reading a line", daemon=True).start()
@@ -92,7 +91,7 @@ async def _read(descriptor: int, keep: Callable[[bytes], None]) -> bytes:
         return await asyncio.shield(result)
     finally:
         os.close(wake_write)
-        if sys.platform != "win32":  # where the thread cannot be woken it is left to end with the next line
+        if sys.platform != "win32":  # the thread cannot be woken there; it ends with the next line
             await asyncio.shield(result)
 
 

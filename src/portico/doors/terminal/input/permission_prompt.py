@@ -1,7 +1,6 @@
 """Permission prompt on the terminal: reads one of the offered answers.
 
-The renderer shows what is asked; here is only the answer. No answer is None, and the caller
-takes that for a denial.
+The renderer shows the request. No answer is None, which the caller treats as a denial.
 """
 
 import sys
@@ -10,8 +9,8 @@ from collections.abc import Callable
 from portico.domain.events import PermissionRequested
 from portico.doors.terminal.input.line_reader import LineReader, terminal_lines
 from portico.doors.terminal.input.terminal_mode import echo
+from portico.doors.terminal.output import make_writer
 from portico.doors.terminal.permission_keys import find_keyed_option, key_hint
-from portico.doors.terminal.render.renderer import make_writer
 from portico.sessions.requests.permissions import PermissionReply
 
 
@@ -21,9 +20,9 @@ async def ask_permission(
     lines: LineReader | None = None,
     write: Callable[[str], None] | None = None,
 ) -> PermissionReply | None:
-    """What the person decided; None when they gave no answer, or there is nobody.
+    """The person's decision; None without an answer or a terminal.
 
-    Cancelling it withdraws the question. What was typed before it was asked does not count.
+    What was typed before is ignored.
     """
     source = lines or terminal_lines()
     if source is None or not request.options:

@@ -1,4 +1,4 @@
-"""Blanks of a stored prompt, shown as {{ name }}, which must be filled in before it is sent."""
+"""Prompts from the catalog in the chat line, and their blanks, shown as {{ name }}, to fill in before sending."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,19 +6,28 @@ import msgspec
 
 
 class Blank(msgspec.Struct, frozen=True):
-    """One thing to be said; the description is for the person, and may be empty."""
+    """A blank in a prompt. The description is for the person and may be empty."""
 
     name: str
     description: str = ""
 
     @property
     def mark(self) -> str:
-        """How it stands in the text."""
+        """The blank as it appears in the text."""
         return f"{{{{ {self.name} }}}}"
 
 
+class KeptPrompt(msgspec.Struct, frozen=True):
+    """A prompt from the catalog: its name, its text, and the blanks in that text."""
+
+    name: str
+    description: str
+    text: str
+    blanks: tuple[Blank, ...] = ()
+
+
 class BlankSpan(msgspec.Struct, frozen=True):
-    """Where a blank stands, from the first character of its mark to the one behind it."""
+    """Position of a blank in the text; `end` is exclusive."""
 
     start: int
     end: int
@@ -26,33 +35,33 @@ class BlankSpan(msgspec.Struct, frozen=True):
 
 
 class BlankTracker:
-    """Only those of prompts that were taken count: whoever types such a mark by hand means it."""
+    """Finds the blanks of inserted prompts. The same text typed by hand is not a blank."""
 
     def __init__(self) -> None:
         self._offered: dict[str, tuple[Blank, ...]] = {}
         self._taken: set[Blank] = set()
 
     def offer(self, text: str, blanks: tuple[Blank, ...]) -> None:
-        """A prompt can be taken from now on: then its text stands before the cursor."""
+        """Remember the blanks of a prompt that may be inserted."""
         if blanks:
             self._offered[text] = blanks
 
     def look(self, before_cursor: str) -> bool:
-        """Notice a prompt that has just been taken; whether one was, and leaves something open."""
+        """Notice a prompt that was just inserted before the cursor; whether it has blanks."""
         self._taken.update(self._offered.get(before_cursor, ()))
         return before_cursor in self._offered
 
     def find(self, text: str, start: int = 0) -> BlankSpan | None:
-        """The first that is open from a place on, or else from the beginning."""
-        places = sorted(_places(text, self._taken), key=lambda place: place.start)
-        return next((place for place in places if place.start >= start), places[0] if places else None)
+        """The next open blank from a position on, or else the first."""
+        spans = sorted(_spans(text, self._taken), key=lambda span: span.start)
+        return next((span for span in spans if span.start >= start), spans[0] if spans else None)
 
     def forget(self) -> None:
-        """The text is sent, or thrown away."""
+        """Forget all blanks, after sending or clearing."""
         self._taken.clear()
 
 
-def _places(text: str, blanks: Iterable[Blank]) -> Iterator[BlankSpan]:
+def _spans(text: str, blanks: Iterable[Blank]) -> Iterator[BlankSpan]:
     for blank in blanks:
         start = text.find(blank.mark)
         while start >= 0:

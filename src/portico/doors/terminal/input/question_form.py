@@ -1,6 +1,6 @@
 """Question form on the terminal: asks for each field of an agent's question.
 
-The renderer has shown what it is about; here are only the fields and the answer.
+The renderer shows the message; this reads the fields.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ _YES = ("y", "yes")
 async def ask_question(
     question: QuestionAsked, entry: FieldInput, write: Callable[[str], None]
 ) -> QuestionAnswer:
-    """What the person answered. Cancelling it withdraws the question."""
+    """The person's answer."""
     if question.mode == "url":
-        typed = await entry.read(f"{_INDENT}Open the page, then press Enter (Esc declines): ")
+        typed = await entry.read(f"{_INDENT}Open the page, then press Enter (Esc to decline): ")
         return DECLINED if typed is None or typed.strip().lower() in _NO else QuestionAnswer(action="accept")
     if not question.fields:
         return await _consent(entry)
@@ -38,7 +38,7 @@ async def ask_question(
 
 
 async def _consent(entry: FieldInput) -> QuestionAnswer:
-    """A form without fields asks for a yes or a no; nothing else counts."""
+    """A form without fields asks for yes or no."""
     while (typed := await entry.read(f"{_INDENT}y/n: ")) is not None:
         if typed.strip().lower() in _YES:
             return QuestionAnswer(action="accept")
@@ -50,7 +50,7 @@ async def _consent(entry: FieldInput) -> QuestionAnswer:
 async def _fill_in(
     field: QuestionField, entry: FieldInput, write: Callable[[str], None]
 ) -> QuestionValue | None:
-    """Ask until the answer fits; EOFError when the person will not answer."""
+    """Ask until the answer is valid. Raises EOFError if the person declines."""
     if field.description:
         write(f"{_INDENT}{clean_line(field.description)}\n")
     for line in choice_lines(field):

@@ -1,6 +1,6 @@
 """Terminal modes: echo on or off, and Ctrl-C as a signal or as a key.
 
-While events are drawn nothing that is typed may be shown; during a question it must be.
+Echo is off while events are drawn, and on during a question.
 """
 
 import os
@@ -13,7 +13,7 @@ _INTERRUPT = b"\x03"
 
 
 def echo(descriptor: int, *, shown: bool) -> AbstractContextManager[None]:
-    """Switch the echo of a terminal for a while. Ctrl-C works either way; what is no terminal stays as it is."""
+    """Turn the echo of a terminal on or off. Ctrl-C works either way; other files are unaffected."""
 
     def change(mode: list[Any]) -> None:
         import termios
@@ -24,9 +24,9 @@ def echo(descriptor: int, *, shown: bool) -> AbstractContextManager[None]:
 
 
 def interrupt_as_key(descriptor: int) -> AbstractContextManager[None]:
-    """For a while Ctrl-C ends the line that is being typed, and is part of it, instead of being a signal.
+    """Make Ctrl-C a character that ends the line instead of a signal.
 
-    Ctrl-Z is one still: it goes back to the shell.
+    Ctrl-Z still suspends.
     """
 
     def change(mode: list[Any]) -> None:
@@ -66,7 +66,7 @@ def _changed(descriptor: int, change: Callable[[list[Any]], None]) -> Iterator[N
 
 
 def _is_ours(descriptor: int) -> bool:
-    """Whether the terminal is not another's just now: a program in the background is stopped when it changes it."""
+    """Whether this process is in the foreground: changing the terminal would stop a background process."""
     try:
         return os.tcgetpgrp(descriptor) == os.getpgrp()
     except OSError:

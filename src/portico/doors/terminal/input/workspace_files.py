@@ -1,7 +1,6 @@
 """List of workspace files and folders for completion, bounded and cached for a short while.
 
-Listing is bounded and remembered for a short while. Nothing in the workspace is run: git is asked
-for names only, with the one setting switched off that could start a program.
+git lists names only, with the setting disabled that could start a program of the workspace.
 """
 
 import os
@@ -22,7 +21,7 @@ _SKIPPED = frozenset(
 
 
 class WorkspaceFiles:
-    """Paths relative to a folder, read when they are asked for."""
+    """Paths of a folder, listed on demand."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._folder = folder
@@ -31,7 +30,7 @@ class WorkspaceFiles:
         self._read_at = float("-inf")
 
     def matching(self, typed: str, limit: int = 12) -> list[str]:
-        """The paths that fit best, best first."""
+        """The best matches, best first."""
         now = self._clock()
         if now - self._read_at > _REMEMBERED_SECONDS:
             self._paths = with_folders(list_files(self._folder))
@@ -40,7 +39,7 @@ class WorkspaceFiles:
 
 
 def list_files(folder: Path) -> list[str]:
-    """What git knows of a folder; without git, a walk that leaves out what nobody names."""
+    """The files of a folder as git lists them; without git, a walk that skips hidden and generated folders."""
     return _git_files(folder) or _walked_files(folder)
 
 

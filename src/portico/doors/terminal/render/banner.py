@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, TextIO
 import msgspec
 
 from portico.doors.terminal import labels
-from portico.doors.terminal.render.renderer import is_plain_output, make_writer
+from portico.doors.terminal.output import is_plain_output, make_writer
 from portico.doors.terminal.theme import signs_for
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_HINTS = (("/", "commands"), ("@", "files"), ("Ctrl-D", "leaves"))
+_HINTS = (("/", "commands"), ("@", "files"), ("Ctrl-D", "exit"))
 _PORCH = (
     ("    ▄█▄    ", "bold cyan"),
     (" ▄███████▄ ", "bold cyan"),
@@ -23,7 +23,7 @@ _NARROW = 52
 
 
 class Welcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What the banner says. `session` is set when an earlier one goes on."""
+    """Content of the banner. `session` is the title of a session that is continued."""
 
     version: str
     agent: str
@@ -41,7 +41,7 @@ class Welcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def print_welcome(welcome: Welcome, output: TextIO, *, term: str) -> None:
-    """Greet, in a way that suits the output."""
+    """Print the banner."""
     if is_plain_output(output, term):
         make_writer(output)(plain_welcome(welcome))
         return

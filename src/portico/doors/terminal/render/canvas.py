@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 
-from portico.doors.terminal.render.renderer import make_writer
+from portico.doors.terminal.output import make_writer
+from portico.doors.terminal.render.diff_view import common_length
 from portico.doors.terminal.theme import Signs, signs_for
 
 _SEQUENCE = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
@@ -28,7 +29,7 @@ class LiveRegion:
     def draw(self, permanent: Sequence[str], live: Sequence[str]) -> None:
         """Put `permanent` above and show `live` in place of what could change until now."""
         wanted = [*permanent, *live]
-        same = _common(self._live, wanted)
+        same = common_length(self._live, wanted)
         if same == len(self._live) == len(wanted) and bool(live) == bool(wanted):
             return
         if live:
@@ -53,15 +54,6 @@ class LiveRegion:
             return back + "\n".join([_ERASE_LINE] * rows) + _UP * (rows - 1)
         rest = _ERASE_BELOW if rows > len(lines) else ""
         return back + "\n".join(_ERASE_LINE + line for line in lines) + rest
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    count = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
 
 
 def _rows(line: str, columns: int) -> int:

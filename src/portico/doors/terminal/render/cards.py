@@ -20,38 +20,33 @@ from portico.doors.terminal import labels
 from portico.doors.terminal.layout import FittedLine, PrefixedLines, barred, indented
 from portico.doors.terminal.permission_keys import keyed_options
 from portico.doors.terminal.render.diff_view import DiffRow, DiffView, compare
-from portico.doors.terminal.render.tool_view import ToolView
-from portico.doors.terminal.sanitizer import clean, clean_line, clean_output
+from portico.doors.terminal.render.tool_view import OUTPUT_ROWS, ROW_LENGTH, ToolView, output_lines
+from portico.doors.terminal.sanitizer import clean, clean_line
 from portico.doors.terminal.theme import ACCENT, BAD, CAUTION, DIM, GOOD, STRONG, Signs, kind_sign, plan_sign
 
 _DETAIL_INDENT = 4
 _DIFF_ROWS = 16
 _LIVE_OUTPUT = 3
-_OUTPUT_ROWS = 8
 _TEXT_ROWS = 4
 _ERROR_TAIL = 8
 _CARD_ROWS = 24
 _DETAIL_ROWS = 6
-_ROW_LENGTH = 2000
 
 
 def one_line(*parts: str | tuple[str, str] | Text) -> Text:
-    """Text that is cut, not wrapped, where the terminal ends."""
+    """Text that is cut, not wrapped, at the edge of the terminal."""
     text = Text.assemble(*parts)
     text.no_wrap, text.overflow = True, "ellipsis"
     return text
 
 
 def tool_line(view: ToolView, signs: Signs, *, frame: int = 0, running_ms: int = 0) -> RenderableType:
-    """State, kind and title of a tool call; behind them what it changed and how long it took."""
+    """State, kind and title of a tool call, then its changes and duration."""
     sign, style = signs.spinner[frame % len(signs.spinner)], ACCENT
     if view.success is not None:
         sign, style = (signs.done, GOOD) if view.success else (signs.failed, BAD)
-    facts = [view.exit_words] if view.exit_words else []
-    if view.success is None:
-        facts += [labels.elapsed_time(running_ms)] if running_ms >= 1000 else []
-    elif view.duration_ms >= 100:
-        facts.append(labels.duration(view.duration_ms))
+    running = view.success is None and running_ms >= 1000
+    facts = [*view.facts, *([labels.elapsed_time(running_ms)] if running else [])]
     behind = Text("  " + f" {signs.dot} ".join(facts) if facts else "", DIM)
     named = _named_diff(view.diffs, view.title, view.workspace) if view.success is not None else None
     if named is not None:
@@ -75,15 +70,15 @@ def _named_diff(diffs: Sequence[DiffPart], title: str, workspace: str) -> DiffPa
 
 
 def live_output(view: ToolView) -> RenderableType | None:
-    """The last lines of a command that still runs."""
-    lines = _output_lines(view.output[-_ROW_LENGTH * _LIVE_OUTPUT :])[-_LIVE_OUTPUT:]
+    """The last lines of a running command."""
+    lines = output_lines(view.output[-ROW_LENGTH * _LIVE_OUTPUT :])[-_LIVE_OUTPUT:]
     return indented(Group(*(_shown_output(line) for line in lines)), _DETAIL_INDENT) if lines else None
 
 
 def tool_detail(
     view: ToolView, signs: Signs, *, known_diffs: Sequence[DiffPart] = ()
 ) -> RenderableType | None:
-    """What a finished tool has to show for itself; a diff that was shown before is only counted."""
+    """Diffs and output of a finished tool call, without the diffs that were shown before."""
     parts: list[RenderableType] = []
     for part in view.diffs:
         diff = compare(part)
@@ -113,7 +108,7 @@ def diff_counts(diff: DiffView, signs: Signs) -> Text:
 def diff_rows(diff: DiffView, signs: Signs, limit: int) -> Iterator[RenderableType]:
     """The first rows of a diff, and how many more there are."""
     if not diff.rows and not diff.created:
-        yield Text("only line ends or characters that cannot be seen change", DIM)
+        yield Text("only line endings or invisible characters change", DIM)
     width = len(str(max((row.line for row in diff.rows), default=0)))
     for row in diff.rows[:limit]:
         yield _diff_row(row, signs, width)
@@ -125,7 +120,7 @@ def _diff_row(row: DiffRow, signs: Signs, width: int) -> RenderableType:
         return Text(signs.ellipsis.rjust(width), DIM)
     style = {"+": GOOD, "-": BAD, " ": DIM}[row.mark]
     mark = signs.minus if row.mark == "-" else row.mark
-    return one_line((f"{row.line:>{width}} ", DIM), (f"{mark} {row.text[:_ROW_LENGTH]}", style))
+    return one_line((f"{row.line:>{width}} ", DIM), (f"{mark} {row.text[:ROW_LENGTH]}", style))
 
 
 def _more(count: int, signs: Signs, what: str = "more line") -> Iterator[Text]:
@@ -134,35 +129,28 @@ def _more(count: int, signs: Signs, what: str = "more line") -> Iterator[Text]:
 
 
 def _excerpt_of_output(view: ToolView, signs: Signs) -> Iterator[RenderableType]:
-    """The end of what a command printed, because that is where it says how it went."""
-    lines = _output_lines(view.output)
-    limit = _OUTPUT_ROWS if view.success else 2 * _OUTPUT_ROWS
-    total = max(len(lines), view.output_lines)
-    yield from _more(total - limit, signs, "earlier line")
-    yield from (_shown_output(line) for line in lines[-limit:])
+    earlier, lines = view.output_tail(view.output)
+    yield from _more(earlier, signs, "earlier line")
+    yield from (_shown_output(line) for line in lines)
 
 
 def _excerpt_of_text(view: ToolView, signs: Signs) -> Iterator[RenderableType]:
     lines = clean(view.text).strip("\n").splitlines()
     if view.kind == "read" and view.success:
         return
-    limit = _TEXT_ROWS if view.success else 2 * _OUTPUT_ROWS
-    yield from (one_line((line[:_ROW_LENGTH].expandtabs(4), DIM)) for line in lines[:limit])
+    limit = _TEXT_ROWS if view.success else 2 * OUTPUT_ROWS
+    yield from (one_line((line[:ROW_LENGTH].expandtabs(4), DIM)) for line in lines[:limit])
     yield from _more(len(lines) - limit, signs)
 
 
-def _output_lines(output: str) -> list[str]:
-    return clean_output(output).strip("\n").splitlines()
-
-
 def _shown_output(line: str) -> Text:
-    text = Text.from_ansi(line[:_ROW_LENGTH].expandtabs(8), style=DIM)
+    text = Text.from_ansi(line[:ROW_LENGTH].expandtabs(8), style=DIM)
     text.no_wrap, text.overflow = True, "ellipsis"
     return text
 
 
 def plan(entries: Sequence[PlanEntry], signs: Signs, *, limit: int) -> RenderableType:
-    """A checklist; a long one shows the part around the step under way."""
+    """A checklist; a long one shows the part around the current step."""
     current = next((index for index, entry in enumerate(entries) if entry.status != "completed"), 0)
     start = max(0, min(current - limit // 3, len(entries) - limit))
     rows: list[RenderableType] = list(_more(start, signs, "earlier step"))
@@ -182,19 +170,19 @@ def notice(payload: Notice, signs: Signs) -> RenderableType:
     }[payload.level]
     line = Text(labels.notice_text(payload), DIM if payload.level == "info" else "")
     details = labels.notice_details(payload)
-    shown = [Text(row[:_ROW_LENGTH], DIM) for row in details[:_DETAIL_ROWS]]
+    shown = [Text(row[:ROW_LENGTH], DIM) for row in details[:_DETAIL_ROWS]]
     more = _more(len(details) - _DETAIL_ROWS, signs)
     return PrefixedLines(Group(line, *shown, *more), f"{sign} ", style)
 
 
 def error(payload: ErrorReported, signs: Signs) -> RenderableType:
-    """What happened, what to do about it, and the agent's last words."""
+    """Message, suggestion and the end of the agent's stderr."""
     details = payload.details
     parts: list[RenderableType] = [Text(clean(payload.message).strip(), STRONG)]
     if details.suggestion:
         parts.append(Text(clean(details.suggestion).strip()))
     if details.stderr and details.stderr.strip():
-        lines = _output_lines(details.stderr)
+        lines = output_lines(details.stderr)
         parts += [Text(), *_more(len(lines) - _ERROR_TAIL, signs, "earlier line")]
         parts += [Text(Text.from_ansi(line).plain, DIM, overflow="fold") for line in lines[-_ERROR_TAIL:]]
     facts = filter(
@@ -205,7 +193,7 @@ def error(payload: ErrorReported, signs: Signs) -> RenderableType:
 
 
 def permission(request: PermissionRequested, signs: Signs, *, workspace: str) -> RenderableType:
-    """What the agent wants to do, in full, and the answers it offers."""
+    """A permission request with its details and options."""
     title = labels.title_text(request.title, "Permission", workspace=workspace)
     kind = f"  {request.tool_kind.replace('_', ' ')}" if request.tool_kind != "other" else ""
     named = _named_diff(_diffs(request), title, workspace)
@@ -221,7 +209,7 @@ def permission(request: PermissionRequested, signs: Signs, *, workspace: str) ->
 
 
 def _asked_for(request: PermissionRequested, signs: Signs, workspace: str) -> Iterator[RenderableType]:
-    """The diff if there is one; else the command or the values, and the places they concern."""
+    """The diff if there is one; else the command or the values, and their locations."""
     title = labels.title_text(request.title, workspace=workspace)
     diffs = _diffs(request)
     for part in diffs:
@@ -231,7 +219,7 @@ def _asked_for(request: PermissionRequested, signs: Signs, workspace: str) -> It
         yield from diff_rows(diff, signs, _CARD_ROWS)
     texts = [part.text for part in request.content if isinstance(part, TextPart)]
     facts = [] if diffs else labels.input_facts(request.input) or _titled_command(request)
-    # On the one line of a title, the lines of a command would look like the words of the first.
+    # A title is one line, in which the lines of a command would run together.
     values = [line for line in facts if len(facts) > 1 or line not in title]
     known = "\n".join((title, *values, *(part.path for part in diffs)))
     places = [clean_line(place.path) for place in request.locations]
@@ -241,7 +229,7 @@ def _asked_for(request: PermissionRequested, signs: Signs, workspace: str) -> It
 
 
 def _titled_command(request: PermissionRequested) -> list[str]:
-    """A command that is told by its title alone, without the backticks that agents wrap it in."""
+    """A command that only the title contains, without backticks."""
     command = clean(request.title).strip()
     if command.startswith("`") and command.endswith("`"):
         command = command.strip("`")
@@ -266,7 +254,7 @@ def permission_result(
 
 
 def thought_line(text: str, signs: Signs, *, frame: int | None = None, milliseconds: int = 0) -> Text:
-    """One line for all of a thought: its newest words while it lasts, its first when it is over."""
+    """A thought on one line: its end while it streams, its beginning afterwards."""
     words = clean_line(text.replace("*", "").replace("#", ""))
     if frame is not None:
         return one_line((signs.spinner[frame % len(signs.spinner)], ACCENT), (f" Thinking  {words}", DIM))
@@ -275,10 +263,10 @@ def thought_line(text: str, signs: Signs, *, frame: int | None = None, milliseco
 
 
 def working_line(words: str, seconds: int, signs: Signs, *, frame: int | None) -> Text:
-    """What the turn is doing and for how long; it turns a spinner unless another already turns."""
+    """Status of the turn and elapsed time; with a spinner unless another one is shown."""
     clock = f" {signs.dot} {labels.elapsed_time(seconds * 1000)}" if seconds >= 1 else ""
     sign = signs.info if frame is None else signs.spinner[frame % len(signs.spinner)]
-    return one_line((sign, ACCENT), (f" {words}{clock} {signs.dot} Ctrl-C stops", DIM))
+    return one_line((sign, ACCENT), (f" {words}{clock} {signs.dot} Ctrl-C to stop", DIM))
 
 
 def footer(ended: TurnEnded, usage: UsageUpdated | None, signs: Signs) -> RenderableType:
@@ -292,10 +280,10 @@ def footer(ended: TurnEnded, usage: UsageUpdated | None, signs: Signs) -> Render
 
 
 def prompt(text: str, signs: Signs) -> RenderableType:
-    """What the person wrote, for a session that is read again."""
+    """A prompt, for a session that is shown again."""
     return PrefixedLines(Text(clean(text).strip(), STRONG), f"{signs.prompt} ", ACCENT)
 
 
 def sent_along(blocks: Sequence[Raw]) -> RenderableType:
-    """What the person sent besides words, a line each."""
+    """The attachments of a prompt, one per line."""
     return indented(Group(*(one_line((labels.describe_block(block), DIM)) for block in blocks)), 2)

@@ -1,10 +1,10 @@
 """Line diff of a changed file with line numbers and a little context, bounded in cost.
 
-Comparing two texts can take very long. What they share at both ends is set aside first, and a
-middle that is still too large is shown as removed and added, without looking for likenesses.
+Comparing two texts can take very long. Common lines at both ends are set aside first, and a middle
+that is still too large is shown as removed and added.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Literal
@@ -21,7 +21,7 @@ Mark = Literal["+", "-", " ", "…"]
 
 
 class DiffRow(msgspec.Struct, frozen=True):
-    """One line of a diff with its number in the file it belongs to; "…" stands for lines left out."""
+    """One line of a diff with its line number; "…" stands for omitted lines."""
 
     mark: Mark
     line: int = 0
@@ -38,7 +38,7 @@ class DiffView(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=4)
 def compare(part: DiffPart) -> DiffView:
-    """What an edit changes, line by line."""
+    """Compare an edit line by line."""
     old, new = _lines(part.old_text or ""), _lines(part.new_text)
     rows: list[DiffRow] = []
     added = removed = 0
@@ -60,8 +60,8 @@ _Opcode = tuple[str, int, int, int, int]
 
 
 def _groups(old: list[str], new: list[str]) -> Iterator[list[_Opcode]]:
-    start = _shared(old, new)
-    end = _shared(old[start:][::-1], new[start:][::-1])
+    start = common_length(old, new)
+    end = common_length(old[start:][::-1], new[start:][::-1])
     start = max(0, start - _CONTEXT)
     end = max(0, end - _CONTEXT)
     old_middle, new_middle = old[start : len(old) - end], new[start : len(new) - end]
@@ -75,7 +75,8 @@ def _groups(old: list[str], new: list[str]) -> Iterator[list[_Opcode]]:
         yield [(tag, a + start, b + start, c + start, d + start) for tag, a, b, c, d in group]
 
 
-def _shared(one: list[str], other: list[str]) -> int:
+def common_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many items two sequences begin with in common."""
     count = 0
     for left, right in zip(one, other, strict=False):
         if left != right:

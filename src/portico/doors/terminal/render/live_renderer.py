@@ -1,7 +1,7 @@
 """Renderer for a terminal: finished output scrolls, running work is redrawn at the bottom.
 
-Redraws the bottom lines when they change, at most some twenty times a second, and never more of
-them than fit. What there is to show comes from `transcript`, how it looks from `cards` and `answer`.
+Redraws the bottom lines when they change, about twenty times a second at most, and never more than
+fit. The content comes from `transcript`, its look from `cards` and `markdown.stream`.
 """
 
 import time
@@ -22,7 +22,7 @@ _SPINNER_SECONDS = 0.1
 
 
 class LiveRenderer:
-    """Shows events on a terminal. `clock` is in seconds and never goes back."""
+    """Shows events on a terminal. `clock` is monotonic, in seconds."""
 
     def __init__(
         self,
@@ -91,11 +91,11 @@ class LiveRenderer:
         if self._questions or (not at_once and now < self._next_frame):
             return
         self._canvas.region.draw(self._take_waiting(), self._live_lines(now))
-        # A frame that takes long to draw, on a slow terminal or machine, makes the next ones rarer.
+        # If a frame takes long to draw, frames are drawn less often.
         self._next_frame = now + max(_FRAME_SECONDS, 4 * (self._clock() - now))
 
     def _live_lines(self, now: float) -> list[str]:
-        """The bottom lines: the open end of the answer, what runs, and one line of status."""
+        """The bottom lines: the end of the answer, running work and a status line."""
         frame = int(now / _SPINNER_SECONDS)
         before = self._last_sort
         answer: list[str] = []

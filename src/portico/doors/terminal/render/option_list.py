@@ -7,7 +7,7 @@ from portico.doors.terminal.sanitizer import clean_line
 
 
 def option_lines(options: Sequence[ConfigOption]) -> list[str]:
-    """Each option with what it is set to, and what else there is."""
+    """Each option with its value and the alternatives."""
     names = [clean_line(option.option_id) for option in options]
     width = max(map(len, names), default=0)
     return [f"{name:<{width}}  {_value(option)}" for name, option in zip(names, options, strict=True)]

@@ -36,19 +36,18 @@ from portico.domain.events import (
 from portico.doors.terminal import labels
 from portico.doors.terminal.permission_keys import keyed_options
 from portico.doors.terminal.render.renderer import PromptEcho
-from portico.doors.terminal.render.tool_view import ToolView
+from portico.doors.terminal.render.session_state import SessionState
+from portico.doors.terminal.render.tool_view import ROW_LENGTH, ToolView
 from portico.doors.terminal.review import proposal_labels
-from portico.doors.terminal.sanitizer import StreamCleaner, clean, clean_line, clean_output
+from portico.doors.terminal.sanitizer import StreamCleaner, clean, clean_line
 
 _ERROR_TAIL = 8
-_OUTPUT_LINES = 8
-_LINE_LENGTH = 2000
 
 
 class PlainRenderer:
-    """Writes the answer with `write`, as it comes, and the rest with `error`.
+    """Writes the answer to `write` as it streams, and everything else to `error`.
 
-    When both are one `terminal`, the answer is made safe for it and notes begin on a fresh line.
+    If both are the same `terminal`, the answer is sanitized and notes begin on a new line.
     """
 
     def __init__(
@@ -62,19 +61,15 @@ class PlainRenderer:
     ) -> None:
         self._write = write
         self._error = error
-        self._workspace = workspace
+        self._state = SessionState(workspace)
         self._prompts = prompts
         self._cleaner = StreamCleaner() if terminal else None
         self._line_open = False
         self._message: str | None = None
         self._between = False
-        self._tools: dict[str, ToolView] = {}
-        self._requests: dict[str, PermissionRequested] = {}
-        self._questions: dict[str, QuestionAsked] = {}
         self._announced = ""
         self._asking = False
         self._held: list[Event] = []
-        self._usage: UsageUpdated | None = None
         self._progress = ""
 
     def render(self, event: Event) -> None:
@@ -94,20 +89,20 @@ class PlainRenderer:
             case PlanUpdated() | TodosUpdated() as steps:
                 self._plan(labels.plan_progress(labels.plan_entries(steps)))
             case (
-                PermissionRequested() | PermissionResolved() | QuestionAsked() | QuestionAnswered() as inquiry
+                PermissionRequested() | PermissionResolved() | QuestionAsked() | QuestionAnswered() as request
             ):
-                self._inquiry(inquiry)
+                self._request(request)
             case UsageUpdated() as usage:
-                self._usage = usage
+                self._state.usage = usage
             case Notice() as notice:
                 self._notice(notice, event.session_id)
             case ErrorReported() as error:
                 self._failure(error)
             case TurnEnded() as ended:
                 self._end_answer()
-                self._note(", ".join(labels.turn_facts(ended, self._usage)))
+                self._note(", ".join(labels.turn_facts(ended, self._state.usage)))
             case SessionStarted(workspace=workspace):
-                self._workspace = workspace
+                self._state.workspace = workspace
             case ProposalUpdated() | CheckpointCreated() | CheckpointRestored() as review:
                 self._review(review, event.session_id)
             case StateChanged() | Thinking() | CommandsUpdated() | ConfigUpdated() | TitleUpdated():
@@ -118,19 +113,19 @@ class PlainRenderer:
                 assert_never(other)
 
     def tick(self) -> None:
-        """Plain text does not move."""
+        """Nothing to redraw."""
 
     @contextmanager
     def question(self, request: PermissionRequested | QuestionAsked) -> Iterator[None]:
         if self._announced not in ("", request.request_id):
-            # Another was announced last, and an answer would seem to be about that.
+            # Another request was announced last, and the answer would seem to be for that one.
             self._announce(request)
         if isinstance(request, PermissionRequested):
             self._show_choices(request)
         else:
             for words in filter(None, (request.title, request.description)):
                 self._note(f"  {clean_line(words)}")
-            self._note("  Ctrl-C declines")
+            self._note("  Ctrl-C to decline")
         self._asking = True
         try:
             yield
@@ -178,54 +173,37 @@ class PlainRenderer:
         self._line_open, self._message, self._between = False, None, False
 
     def _tool(self, payload: ToolStarted | ToolUpdated | ToolCompleted, at: int) -> None:
-        tool_id = payload.tool_id
-        view = self._tools.get(tool_id) or ToolView(tool_id=tool_id, title=clean_line(tool_id))
-        match payload:
-            case ToolStarted():
-                self._between = True
-                self._tools[tool_id] = ToolView.started(payload, at, self._workspace)
-            case ToolUpdated():
-                self._tools[tool_id] = view.updated(payload)
-            case ToolCompleted():
-                self._between = True
-                self._tools.pop(tool_id, None)
-                self._tool_done(view.updated(payload))
+        view = self._state.update_tool(payload, at)
+        if not isinstance(payload, ToolUpdated):
+            self._between = True
+        if isinstance(payload, ToolCompleted):
+            self._tool_done(view)
 
     def _tool_done(self, view: ToolView) -> None:
         state = "done" if view.success else "failed"
-        facts = [view.exit_words] if view.exit_words else []
-        facts += [labels.duration(view.duration_ms)] if view.duration_ms >= 100 else []
-        self._note(f"{state}: {view.title}" + (f" ({', '.join(facts)})" if facts else ""))
+        self._note(f"{state}: {view.title}" + (f" ({', '.join(view.facts)})" if view.facts else ""))
         for part in view.diffs if view.success else ():
-            self._note(f"  changed {labels.short_path(part.path, self._workspace)}")
-        self._printed(view)
-
-    def _printed(self, view: ToolView) -> None:
-        """The end of what a command printed, because that is where it says how it went."""
-        words = view.output if view.output.strip() or view.kind != "execute" else view.text
-        lines = clean(clean_output(words)).strip("\n").splitlines()
-        limit = _OUTPUT_LINES if view.success else 2 * _OUTPUT_LINES
-        earlier = max(len(lines), view.output_lines) - limit
-        if earlier > 0:
+            self._note(f"  changed {labels.short_path(part.path, self._state.workspace)}")
+        earlier, lines = view.output_tail(
+            view.output if view.output.strip() or view.kind != "execute" else view.text
+        )
+        if earlier:
             self._note(f"  | … {labels.pluralize(earlier, 'earlier line')}")
-        for line in lines[-limit:]:
-            self._note(f"  | {line[:_LINE_LENGTH]}")
+        for line in lines:
+            self._note(f"  | {clean(line)[:ROW_LENGTH]}")
 
-    def _inquiry(
+    def _request(
         self, payload: PermissionRequested | PermissionResolved | QuestionAsked | QuestionAnswered
     ) -> None:
         match payload:
-            case PermissionRequested():
-                self._requests[payload.request_id] = payload
+            case PermissionRequested() | QuestionAsked():
+                self._state.open_request(payload)
                 self._announce(payload)
             case PermissionResolved():
-                request = self._requests.pop(payload.request_id, None)
+                request = self._state.close_permission(payload)
                 self._note(_lowered(labels.permission_words(payload, request)))
-            case QuestionAsked():
-                self._questions[payload.request_id] = payload
-                self._announce(payload)
             case QuestionAnswered():
-                asked = self._questions.pop(payload.request_id, None)
+                asked = self._state.close_question(payload)
                 self._note(_lowered(labels.answer_words(payload, asked)))
                 for line in labels.answer_lines(payload, asked):
                     self._note(f"  {line}")
@@ -233,7 +211,9 @@ class PlainRenderer:
     def _announce(self, asked: PermissionRequested | QuestionAsked) -> None:
         self._announced = asked.request_id
         if isinstance(asked, PermissionRequested):
-            self._note(f"permission needed: {labels.title_text(asked.title, workspace=self._workspace)}")
+            self._note(
+                f"permission needed: {labels.title_text(asked.title, workspace=self._state.workspace)}"
+            )
             return
         self._note(f"question: {clean_line(asked.message)}")
         if asked.url:

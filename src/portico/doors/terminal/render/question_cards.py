@@ -13,17 +13,17 @@ from portico.doors.terminal.theme import ACCENT, CAUTION, DIM, GOOD, STRONG, Sig
 
 
 def question(asked: QuestionAsked, signs: Signs) -> RenderableType:
-    """What the agent wants to know; its fields are asked for one after another below."""
+    """A question. Its fields are asked for one by one below."""
     parts: list[RenderableType] = [Text(clean(asked.message).strip(), STRONG)]
     parts += [Text(clean(words).strip()) for words in (asked.title, asked.description) if words]
     if asked.url:
         parts.append(Text(clean_line(asked.url), ACCENT, overflow="fold"))
-    parts.append(Text("Esc declines", DIM))
+    parts.append(Text("Esc to decline", DIM))
     return barred(Group(*parts), signs.bar, CAUTION)
 
 
 def answer(answered: QuestionAnswered, asked: QuestionAsked | None, signs: Signs) -> Iterator[RenderableType]:
-    """How it ended, and what was said; a secret only as such."""
+    """Outcome and answers, without secrets."""
     accepted = answered.action == "accept"
     sign, style = (signs.done, GOOD) if accepted else (signs.failed, CAUTION)
     yield PrefixedLines(Text(labels.answer_words(answered, asked), DIM), f"{sign} ", style)

@@ -1,39 +1,34 @@
 """Interface of session renderers, and the choice of the one that suits an output."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import IO, Literal, Protocol, TextIO
+from typing import Literal, Protocol, TextIO
 
 from portico.domain.events import Event, PermissionRequested, QuestionAsked
+from portico.doors.terminal.output import is_plain_output, make_writer
 
 PromptEcho = Literal["hidden", "typed", "shown"]
-"""Whether prompts are shown: not at all, because the person just typed them, or because nobody did."""
+"""Whether prompts are shown: never, only their attachments because the person typed the text, or in full."""
 
 _TICK = 0.1
 
 
 class Renderer(Protocol):
-    """Shows the events of a session, one after another."""
+    """Shows the events of a session in order."""
 
     def render(self, event: Event) -> None: ...
 
     def tick(self) -> None:
-        """Show that time passes. Call it about ten times a second, or never."""
+        """Advance clocks and spinners. Called about ten times a second, or never."""
         ...
 
     def question(self, request: PermissionRequested | QuestionAsked) -> AbstractContextManager[None]:
-        """Show what is asked; inside, nothing else is written, so that a person can answer."""
+        """Show a request; inside the context nothing else is written, so that the person can answer."""
         ...
 
     def finish(self) -> None:
-        """Show what is still open and leave the output at the start of a line."""
+        """Show what is still open, and end with a newline."""
         ...
-
-
-def is_plain_output(output: TextIO, term: str) -> bool:
-    """Whether an output can take text only: a file, a pipe, or a terminal that cannot move its cursor."""
-    return not output.isatty() or term.lower() in ("", "dumb", "unknown")
 
 
 def make_renderer(
@@ -44,7 +39,7 @@ def make_renderer(
     workspace: str = "",
     prompts: PromptEcho = "hidden",
 ) -> Renderer:
-    """The renderer for an output; `term` is what the environment says about the terminal."""
+    """The renderer for an output; `term` is the TERM of the environment."""
     if is_plain_output(output, term):
         from portico.doors.terminal.render.plain_renderer import PlainRenderer
 
@@ -61,17 +56,6 @@ def make_renderer(
 
     console = Console(file=output, highlight=False, markup=False, emoji=False)
     return LiveRenderer(console, workspace=workspace, prompts=prompts)
-
-
-def make_writer(stream: IO[str]) -> Callable[[str], None]:
-    """Write to a stream at once; characters that its encoding does not have become question marks."""
-
-    def write(text: str) -> None:
-        encoding = getattr(stream, "encoding", None) or "utf-8"
-        stream.write(text.encode(encoding, "replace").decode(encoding))
-        stream.flush()
-
-    return write
 
 
 async def keep_ticking(renderer: Renderer) -> None:

@@ -9,6 +9,7 @@ import msgspec
 from portico.domain.session_summary import SessionSummary
 from portico.domain.turns import TurnState
 from portico.doors.terminal import labels
+from portico.doors.terminal.output import plain_columns
 from portico.doors.terminal.sanitizer import clean_line
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _UNTITLED = "untitled"
 
 
 class SessionRow(msgspec.Struct, frozen=True):
-    """A session in words."""
+    """A session as text."""
 
     session_id: str
     title: str
@@ -55,7 +56,7 @@ def print_sessions(
     home: str = "",
     output: TextIO | None = None,
 ) -> None:
-    """List sessions on an output; standard output unless another is given."""
+    """Print sessions, by default on standard output."""
     target = output or sys.stdout
     rows = [session_row(summary, now_ms=now_ms, home=home) for summary in summaries]
     if not target.isatty():
@@ -71,23 +72,11 @@ def print_sessions(
 
 
 def plain_sessions(rows: Sequence[SessionRow], *, show_workspace: bool = False) -> str:
-    """One session a line, columns two spaces apart, the title last but for the workspace."""
+    """One session per line; the title is the last column, except for the workspace."""
     cells = [(row.session_id, row.state.value, row.agent, row.age, row.title) for row in rows]
     return plain_columns(
         [(*words, row.workspace) for row, words in zip(rows, cells, strict=True)] if show_workspace else cells
     )
-
-
-def plain_columns(rows: Sequence[Sequence[str]]) -> str:
-    """Words in columns two spaces apart, one row a line."""
-    widths = [max(labels.display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(
-            word + " " * (width - labels.display_width(word)) for word, width in zip(row, widths, strict=True)
-        )
-        for row in rows
-    )
-    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def _table(rows: Sequence[SessionRow], width: int, *, show_workspace: bool) -> "RenderableType":

@@ -6,13 +6,18 @@ import msgspec
 
 from portico.domain.events import ToolCompleted, ToolStarted, ToolUpdated
 from portico.domain.values import DiffPart, TerminalOutput, TextGrowth, TextPart, ToolKind, ToolPart
-from portico.doors.terminal.labels import title_text
+from portico.doors.terminal.labels import duration, title_text
+from portico.doors.terminal.sanitizer import clean_output
 
+OUTPUT_ROWS = 8
+"""Lines of output to show for a call that succeeded; twice as many if it failed."""
+ROW_LENGTH = 2000
 _OUTPUT_SIZE = 16_000
+_SHOWN_MS = 100
 
 
 class ToolView(msgspec.Struct, frozen=True, kw_only=True):
-    """`output` is the end of what its command printed; `output_lines` counts all of it."""
+    """State of a tool call. `output` is the end of its command's output; `output_lines` counts all lines."""
 
     tool_id: str
     workspace: str = ""
@@ -38,7 +43,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def updated(self, payload: ToolUpdated | ToolCompleted) -> Self:
-        """The view after a change; what the change does not mention stays."""
+        """The view after an update; fields that the update does not set stay."""
         view = msgspec.structs.replace(
             self,
             title=title_text(payload.title, workspace=self.workspace) if payload.title else self.title,
@@ -63,8 +68,22 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
 
+    @property
+    def facts(self) -> list[str]:
+        """Exit status, if it failed, and duration."""
+        took = (
+            [duration(self.duration_ms)] if self.success is not None and self.duration_ms >= _SHOWN_MS else []
+        )
+        return [*([self.exit_words] if self.exit_words else []), *took]
+
+    def output_tail(self, output: str) -> tuple[int, list[str]]:
+        """The number of omitted lines and the last lines of an output, which say how a command ended."""
+        lines = output_lines(output)
+        limit = OUTPUT_ROWS if self.success else 2 * OUTPUT_ROWS
+        return max(0, max(len(lines), self.output_lines) - limit), lines[-limit:]
+
     def printed(self, terminal: TerminalOutput) -> Self:
-        """The view after its command printed more, or ended."""
+        """The view after more output of its command, or its exit."""
         output = self.output + terminal.text
         if len(output) > 2 * _OUTPUT_SIZE:
             output = output[-_OUTPUT_SIZE:].partition("\n")[2] or output[-_OUTPUT_SIZE:]
@@ -79,3 +98,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
             output_lines=self.output_lines + terminal.text.count("\n"),
             exit_words=exit_words,
         )
+
+
+def output_lines(output: str) -> list[str]:
+    return clean_output(output).strip("\n").splitlines()

@@ -1,7 +1,7 @@
 """State of a session as it is shown: items that are finished, and items in progress.
 
-Folds events and draws nothing. A tool call, a thought or a plan is under way until it ends; the
-answer is finished block by block.
+Tool calls, thoughts and plans are in progress until they end; the answer is finished block by block.
+Drawing is up to the renderer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ from portico.doors.terminal import labels
 from portico.doors.terminal.markdown.stream import StreamedMarkdown
 from portico.doors.terminal.render import cards, question_cards
 from portico.doors.terminal.render.renderer import PromptEcho
-from portico.doors.terminal.render.tool_view import ToolView
+from portico.doors.terminal.render.session_state import SessionState
 from portico.doors.terminal.review import proposal_cards
 from portico.doors.terminal.theme import Signs
 
@@ -54,18 +54,18 @@ _LIVE_PLAN = 6
 _WHOLE_PLAN = 20
 
 ItemKind = Literal["prompt", "text", "activity", "note", "card", "plan", "footer"]
-"""Things of one sort stand close together; between two sorts is a blank line."""
+"""A blank line separates items of different kinds."""
 
 
 class TranscriptItem(msgspec.Struct, frozen=True):
-    """Something that will not change any more."""
+    """An item that does not change any more."""
 
     sort: ItemKind
     shown: tuple[RenderableType, ...]
 
 
 class _Thought(msgspec.Struct, frozen=True):
-    """The beginning and the end of a thought; what is between is not shown."""
+    """The beginning and the end of a thought, which is all that is shown."""
 
     since: int
     head: str = ""
@@ -77,22 +77,19 @@ class _Thought(msgspec.Struct, frozen=True):
 
 
 class SessionTranscript:
-    """The state of the session's face. Feed it every event, in order."""
+    """What is shown of a session. Takes every event, in order."""
 
     def __init__(self, signs: Signs, *, links: bool, workspace: str, prompts: PromptEcho) -> None:
         self._signs = signs
         self._links = links
         self._prompts = prompts
         self._agent = "the agent"
-        self._workspace = workspace
+        self._session = SessionState(workspace)
         self._state = TurnState.IDLE
         self._answer: StreamedMarkdown | None = None
         self._message: str | None = None
         self._thought: _Thought | None = None
-        self._tools: dict[str, ToolView] = {}
         self._plan: tuple[PlanEntry, ...] = ()
-        self._usage: UsageUpdated | None = None
-        self._requests: dict[str, PermissionRequested | QuestionAsked] = {}
         self._asked: set[str] = set()
         self._answered: set[str] = set()
         self._diffs_seen: dict[str, tuple[DiffPart, ...]] = {}
@@ -102,7 +99,7 @@ class SessionTranscript:
         return self._state.active
 
     def take(self, event: Event) -> Iterator[TranscriptItem]:  # noqa: PLR0912 - one case for each kind of event
-        """What an event has finished."""
+        """Apply an event; yields the items that it finishes."""
         match event.payload:
             case TextDelta() as delta:
                 yield from self._text(delta, event.at)
@@ -113,16 +110,16 @@ class SessionTranscript:
             case ToolStarted() | ToolUpdated() | ToolCompleted() as tool:
                 yield from self._tool(tool, event.at)
             case PermissionRequested() | QuestionAsked() as request:
-                self._requests[request.request_id] = request
+                self._session.open_request(request)
             case PermissionResolved() | QuestionAnswered() as resolved:
-                yield from self._settled(resolved)
+                yield from self._resolved(resolved)
             case PlanUpdated() | TodosUpdated() as steps:
                 self._plan = entries = labels.plan_entries(steps)
                 if all(entry.status == "completed" for entry in entries):
                     yield from self._close_answer()
                     yield from self._close_plan()
             case UsageUpdated() as usage:
-                self._usage = usage
+                self._session.usage = usage
             case SessionStarted() | PromptSubmitted() | StateChanged() | TurnEnded() as turn:
                 yield from self._turn(turn, event.at)
             case Notice() | ErrorReported() as trouble:
@@ -135,7 +132,7 @@ class SessionTranscript:
                 assert_never(other)
 
     def ask(self, request: PermissionRequested | QuestionAsked) -> Iterator[TranscriptItem]:
-        """A person is asked now: all that came before is closed and the question is shown."""
+        """Close what is open and show a request to the person."""
         yield from self._close_answer()
         self._asked.add(request.request_id)
         if isinstance(request, QuestionAsked):
@@ -143,30 +140,32 @@ class SessionTranscript:
             return
         diffs = tuple(part for part in request.content if isinstance(part, DiffPart))
         self._diffs_seen[request.tool_id] = diffs
-        yield TranscriptItem("card", (cards.permission(request, self._signs, workspace=self._workspace),))
+        yield TranscriptItem(
+            "card", (cards.permission(request, self._signs, workspace=self._session.workspace),)
+        )
 
     def answered(self, request: PermissionRequested | QuestionAsked) -> None:
-        """The person who was asked has answered, and knows what; otherwise somebody else did."""
+        """The person has answered here, so the answer need not be shown."""
         self._answered.add(request.request_id)
 
     def settle(self, at: int | None = None) -> Iterator[TranscriptItem]:
-        """Nothing more will come: close what is open."""
+        """Close everything that is open."""
         yield from self._close_answer()
         yield from self._close_thought(at)
         yield from self._close_tools()
         yield from self._close_plan()
-        self._requests.clear()
+        self._session.close_requests()
         self._diffs_seen.clear()
 
     def open_answer(self) -> RenderableType | None:
         return self._answer.open_part() if self._answer else None
 
     def under_way(self, *, frame: int, now: int) -> list[tuple[ItemKind, list[RenderableType]]]:
-        """What is going on below the answer, now."""
+        """Work in progress, shown below the answer."""
         activity: list[RenderableType] = []
         if self._thought:
             activity.append(cards.thought_line(self._thought.tail, self._signs, frame=frame))
-        for view in self._tools.values():
+        for view in self._session.tools.values():
             elapsed = max(0, now - view.started_at)
             activity.append(cards.tool_line(view, self._signs, frame=frame, running_ms=elapsed))
             output = cards.live_output(view)
@@ -177,8 +176,8 @@ class SessionTranscript:
         return groups
 
     def status(self) -> str:
-        """One or two words for what the turn is doing."""
-        if self._requests:
+        """What the turn is doing, in one or two words."""
+        if self._session.is_waiting:
             return "Waiting for an answer"
         return {
             TurnState.STARTING: f"Starting {self._agent}",
@@ -200,49 +199,36 @@ class SessionTranscript:
         yield from _of_text(self._answer.add(text))
 
     def _tool(self, payload: ToolStarted | ToolUpdated | ToolCompleted, at: int) -> Iterator[TranscriptItem]:
-        match payload:
-            case ToolStarted():
-                yield from self._close_answer()
-                yield from self._close_thought(at)
-                self._tools[payload.tool_id] = ToolView.started(payload, at, self._workspace)
-            case ToolUpdated():
-                self._tools[payload.tool_id] = self._known(payload.tool_id, at).updated(payload)
-            case ToolCompleted():
-                yield from self._close_answer()
-                yield self._completed(self._known(payload.tool_id, at).updated(payload))
+        view = self._session.update_tool(payload, at)
+        if isinstance(payload, ToolUpdated):
+            return
+        yield from self._close_answer()
+        if isinstance(payload, ToolStarted):
+            yield from self._close_thought(at)
+        else:
+            seen = self._diffs_seen.pop(view.tool_id, ())
+            detail = cards.tool_detail(view, self._signs, known_diffs=seen)
+            line = cards.tool_line(view, self._signs)
+            yield TranscriptItem("activity", (line, detail) if detail else (line,))
 
-    def _completed(self, view: ToolView) -> TranscriptItem:
-        self._tools.pop(view.tool_id, None)
-        seen = self._diffs_seen.pop(view.tool_id, ())
-        detail = cards.tool_detail(view, self._signs, known_diffs=seen)
-        line = cards.tool_line(view, self._signs)
-        return TranscriptItem("activity", (line, detail) if detail else (line,))
-
-    def _known(self, tool_id: str, at: int) -> ToolView:
-        title = labels.title_text(tool_id)
-        return self._tools.get(tool_id) or ToolView(
-            tool_id=tool_id, title=title, started_at=at, workspace=self._workspace
-        )
-
-    def _settled(self, resolved: PermissionResolved | QuestionAnswered) -> Iterator[TranscriptItem]:
-        request = self._requests.pop(resolved.request_id, None)
+    def _resolved(self, resolved: PermissionResolved | QuestionAnswered) -> Iterator[TranscriptItem]:
         answered_here = resolved.request_id in self._answered
         if isinstance(resolved, QuestionAnswered):
+            asked = self._session.close_question(resolved)
             if not answered_here or resolved.action != "accept":
-                asked = request if isinstance(request, QuestionAsked) else None
                 yield TranscriptItem("activity", tuple(question_cards.answer(resolved, asked, self._signs)))
             return
+        request = self._session.close_permission(resolved)
         stopped_here = resolved.outcome == "canceled" and resolved.request_id in self._asked
         if not stopped_here and not (answered_here and resolved.by == "person"):
-            permission = request if isinstance(request, PermissionRequested) else None
-            yield TranscriptItem("activity", (cards.permission_result(resolved, permission, self._signs),))
+            yield TranscriptItem("activity", (cards.permission_result(resolved, request, self._signs),))
 
     def _turn(
         self, payload: SessionStarted | PromptSubmitted | StateChanged | TurnEnded, at: int
     ) -> Iterator[TranscriptItem]:
         match payload:
             case SessionStarted(agent=agent, workspace=workspace):
-                self._workspace = workspace
+                self._session.workspace = workspace
                 self._agent = labels.title_text(agent, "the agent")
             case PromptSubmitted(text=text, blocks=blocks):
                 if self._prompts != "hidden":
@@ -256,7 +242,7 @@ class SessionTranscript:
             case TurnEnded():
                 self._state = payload.state
                 yield from self.settle(at)
-                yield TranscriptItem("footer", (cards.footer(payload, self._usage, self._signs),))
+                yield TranscriptItem("footer", (cards.footer(payload, self._session.usage, self._signs),))
 
     def _trouble(self, payload: Notice | ErrorReported, session_id: str) -> Iterator[TranscriptItem]:
         yield from self._close_answer()
@@ -287,9 +273,9 @@ class SessionTranscript:
             yield from _of_text(answer.close())
 
     def _close_tools(self) -> Iterator[TranscriptItem]:
-        for view in self._tools.values():
+        for view in self._session.tools.values():
             yield TranscriptItem("activity", (cards.unfinished_tool_line(view, self._signs),))
-        self._tools.clear()
+        self._session.tools.clear()
 
     def _close_plan(self) -> Iterator[TranscriptItem]:
         if self._plan:

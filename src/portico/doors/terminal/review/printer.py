@@ -1,6 +1,6 @@
 """Printer of proposals, diffs and checkpoints: coloured on a terminal, a plain git patch in a pipe.
 
-A diff that goes into a pipe is a patch that git can read, and nothing else.
+In a pipe a diff is a patch that git can apply, and nothing else.
 """
 
 import sys
@@ -10,8 +10,7 @@ from typing import TextIO
 from portico.domain.events import ProposalUpdated
 from portico.domain.reviews import ProposedFile, ProposedHunk
 from portico.doors.terminal.labels import age, pluralize
-from portico.doors.terminal.render.renderer import is_plain_output, make_writer
-from portico.doors.terminal.render.session_table import plain_columns
+from portico.doors.terminal.output import is_plain_output, make_writer, plain_columns
 from portico.doors.terminal.review import proposal_labels
 from portico.doors.terminal.sanitizer import clean, clean_line
 from portico.sessions.review_actions import CheckpointSummary, FileConflict, FileContents
@@ -21,7 +20,7 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 class ReviewPrinter:
-    """Prints on standard output, or where it is told to. `term` is what the environment says of the terminal."""
+    """Prints proposals and checkpoints. `term` is the TERM of the environment."""
 
     def __init__(self, term: str, output: TextIO | None = None) -> None:
         self._output = output or sys.stdout
@@ -36,7 +35,7 @@ class ReviewPrinter:
         self._write(f"{words}\n")
 
     def proposal(self, proposal: ProposalUpdated, session_id: str, *, among_others: bool = False) -> None:
-        """The files of a proposal, and what can be done with it."""
+        """Print the files of a proposal and the commands for it."""
         if not self.plain:
             from rich.console import Console
 
@@ -59,7 +58,7 @@ class ReviewPrinter:
             self.line(f"  {line}")
 
     def diffs(self, files: Iterable[ProposedFile]) -> None:
-        """Their patches. A file that is no text has none, and is named."""
+        """Print patches. A binary file is only named."""
         for file in files:
             if file.diff:
                 self._patch(_named(file.diff, file.hunks) if self._output.isatty() else file.diff)
@@ -67,15 +66,15 @@ class ReviewPrinter:
                 self.line(f"{proposal_labels.file_path(file)}: {', '.join(proposal_labels.file_marks(file))}")
             else:
                 make_writer(sys.stderr)(
-                    f"portico: {proposal_labels.file_path(file)} is no text, so not in the patch.\n"
+                    f"portico: {proposal_labels.file_path(file)} is binary and not part of the patch.\n"
                 )
 
     def contents(self, contents: FileContents) -> None:
-        """One file in full: its patch with the names of its hunks, and where both changed the same lines."""
+        """Print one file: its patch with hunk names, and its conflicts."""
         if contents.diff:
             self._patch(_named(contents.diff, contents.hunks))
         else:
-            self.line(f"{clean_line(contents.path)} is no text.")
+            self.line(f"{clean_line(contents.path)} is a binary file.")
         for conflict in contents.conflicts:
             self.line(f"\nconflict at line {conflict.line}")
             for line in _sides(conflict):
@@ -87,7 +86,7 @@ class ReviewPrinter:
                 clean_line(one.checkpoint_id),
                 age(one.at, now_ms),
                 f"Before: {label}" if one.moment == "before_turn" else label,
-                f"lacks {pluralize(one.left_out, 'file')}" if one.left_out else "",
+                f"without {pluralize(one.left_out, 'file')}" if one.left_out else "",
             )
             for one in checkpoints
             for label in (clean_line(one.label),)
@@ -110,7 +109,7 @@ def _coloured(line: str) -> str:
 
 
 def _named(patch: str, hunks: Sequence[ProposedHunk]) -> str:
-    """The patch with the name of each hunk behind its place, where git allows any words."""
+    """The patch with the name of each hunk in its header, where git allows any text."""
     names = iter(hunks)
     lines = patch.split("\n")
     for place, line in enumerate(lines):
@@ -121,5 +120,5 @@ def _named(patch: str, hunks: Sequence[ProposedHunk]) -> str:
 
 def _sides(conflict: FileConflict) -> Iterator[str]:
     for name, text in (("yours", conflict.person), ("the agent's", conflict.agent)):
-        yield f"  {name}:" if text is not None else f"  {name}: no such file"
+        yield f"  {name}:" if text is not None else f"  {name}: deleted"
         yield from (f"    {line}" for line in clean(text or "").splitlines())

@@ -21,7 +21,7 @@ _KINDS: dict[FileOperation, ToolKind] = {"update": "edit", "delete": "delete", "
 def proposal(
     updated: ProposalUpdated, session_id: str, signs: Signs, *, among_others: bool = False
 ) -> RenderableType:
-    """What there is to look at, file by file, and the commands that decide on it."""
+    """A proposal file by file, and the commands for it."""
     title = proposal_labels.proposal_title(updated, signs.minus)
     ways = list(_ways(proposal_labels.proposal_commands(updated, session_id, among_others=among_others)))
     if updated.status != "open":
@@ -40,7 +40,7 @@ def restored(payload: CheckpointRestored, session_id: str, signs: Signs) -> Rend
 
 
 def notice_actions(payload: Notice, session_id: str) -> Iterator[RenderableType]:
-    """The commands that show and put back what a notice is about."""
+    """Commands that show and restore what a notice is about."""
     for way in _ways(proposal_labels.notice_commands(payload, session_id)):
         yield PrefixedLines(way, "  ")
 

@@ -16,17 +16,17 @@ _OPERATIONS: dict[FileOperation, str] = {
 
 
 def proposal_title(proposal: ProposalUpdated, minus: str = "-") -> str:
-    """What a proposal is and how much of it there is."""
+    """State and size of a proposal."""
     size = proposal_size(proposal, minus)
     match proposal.status:
         case "applied":
-            return "Applied: the proposal is in your files"
+            return "Applied to your files"
         case "discarded":
-            return "Discarded: the proposal is gone, your files are as they were"
+            return "Discarded; your files are unchanged"
         case "open" if proposal.origin == "restored":
             return f"Your own changes since the checkpoint: {size}"
         case "open":
-            return f"Left of the proposal: {size}" if proposal.can_undo else f"Proposed: {size}"
+            return f"Remaining in the proposal: {size}" if proposal.can_undo else f"Proposed: {size}"
 
 
 def proposal_size(proposal: ProposalUpdated, minus: str = "-") -> str:
@@ -42,13 +42,13 @@ def file_path(file: ProposedFile) -> str:
 
 
 def file_counts(file: ProposedFile, minus: str = "-") -> tuple[str, str]:
-    """Lines that come and lines that go; both empty where lines do not count."""
+    """Added and removed lines; empty for a binary file."""
     added, removed = f"+{file.added}" if file.added else "", f"{minus}{file.removed}" if file.removed else ""
     return ("", "") if file.binary else (added, removed)
 
 
 def file_marks(file: ProposedFile) -> list[str]:
-    """What a person should know of a file before its lines are read."""
+    """Facts about a file that matter before its diff is read."""
     marks = [_OPERATIONS[file.operation], "binary" if file.binary else ""]
     marks += ["generated" if file.generated else "", "cannot be applied" if file.denied else ""]
     marks += ["conflict: you changed or removed it" if file.conflict else ""]
@@ -56,7 +56,7 @@ def file_marks(file: ProposedFile) -> list[str]:
 
 
 def file_lines(files: Iterable[ProposedFile], unlisted: int, minus: str = "-") -> list[str]:
-    """One line a file, and what is to be known of it below."""
+    """One line per file, with its warning below."""
     lines: list[str] = []
     for file in files:
         facts = ", ".join(file_marks(file))
@@ -68,50 +68,50 @@ def file_lines(files: Iterable[ProposedFile], unlisted: int, minus: str = "-") -
 def proposal_commands(
     proposal: ProposalUpdated, session_id: str, *, among_others: bool = False
 ) -> list[tuple[str, str]]:
-    """What can be done with a proposal: a few words, and the command. One `among_others` is named in it."""
+    """Actions on a proposal with their commands, which name it if it is `among_others`."""
     which = session_id
     if among_others or proposal.origin != "turn":
         which = f"{session_id} --proposal {clean_line(proposal.proposal_id)}"
     ways: list[tuple[str, str]] = []
     if proposal.status == "open":
-        ways += [("look", f"portico review show {which} --diff")]
+        ways += [("show", f"portico review show {which} --diff")]
         ways += [("apply", f"portico review apply --session {which}")]
         ways += [("discard", f"portico review discard --session {which}")]
     if proposal.can_undo:
-        ways += [("take back", f"portico review undo --session {which}")]
+        ways += [("undo", f"portico review undo --session {which}")]
     return ways
 
 
 def restored_words(restored: CheckpointRestored) -> str:
-    return f"Back at checkpoint {clean_line(restored.checkpoint_id)}: {pluralize(restored.files, 'file')} changed"
+    return f"Restored checkpoint {clean_line(restored.checkpoint_id)}: {pluralize(restored.files, 'file')} changed"
 
 
 def restore_commands(restored: CheckpointRestored, session_id: str) -> list[tuple[str, str]]:
     checkpoint = clean_line(restored.kept_checkpoint_id)
-    ways = [("as it was before that", f"portico checkpoints restore {checkpoint} --session {session_id}")]
+    ways = [("undo this restore", f"portico checkpoints restore {checkpoint} --session {session_id}")]
     if restored.proposal_id is not None:
         which = f"{session_id} --proposal {clean_line(restored.proposal_id)}"
-        ways.insert(0, ("your own changes since", f"portico review show {which} --diff"))
+        ways.insert(0, ("your changes since", f"portico review show {which} --diff"))
     return ways
 
 
 def notice_commands(notice: Notice, session_id: str) -> list[tuple[str, str]]:
-    """How to put back what a notice is about, if it can be."""
+    """Commands that show and restore what a notice is about."""
     if notice.checkpoint_id is None:
         return []
     checkpoint = clean_line(notice.checkpoint_id)
     return [
-        ("look", f"portico checkpoints diff {checkpoint} --session {session_id}"),
-        ("put back", f"portico checkpoints restore {checkpoint} --session {session_id}"),
+        ("show", f"portico checkpoints diff {checkpoint} --session {session_id}"),
+        ("restore", f"portico checkpoints restore {checkpoint} --session {session_id}"),
     ]
 
 
 def left_out_words(checkpoint: CheckpointCreated) -> str | None:
-    """A checkpoint is taken in silence, unless something is not in it."""
+    """A note about the files that a checkpoint does not include; None if there are none."""
     if not checkpoint.left_out:
         return None
     files = pluralize(checkpoint.left_out, "file")
-    return f"The checkpoint lacks {files}: too large or too many to keep. A restore leaves them alone."
+    return f"The checkpoint does not include {files}: too large or too many. A restore does not change them."
 
 
 def _both(file: ProposedFile, minus: str) -> list[str]:

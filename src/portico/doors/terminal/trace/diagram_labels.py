@@ -14,7 +14,7 @@ from portico.doors.terminal.trace.frame_summary import decode_body, truncate
 from portico.rpc.messages import RequestId
 
 Piece = tuple[str, str]
-"""Some text, and its style."""
+"""Text with a style."""
 Line = tuple[Piece, ...]
 
 _MADE_HERE = "portico-"
@@ -24,7 +24,7 @@ _MINUTE, _HOUR = 60_000, 3_600_000
 
 
 class Strokes(msgspec.Struct, frozen=True, kw_only=True):
-    """What is drawn with. Of a pair, the first is for arrows to the right."""
+    """Drawing characters. Of a pair, the first is for arrows to the right."""
 
     life: str = "│"
     pause: str = "┊"
@@ -66,7 +66,7 @@ ASCII_STROKES = Strokes(
 
 
 def row_words(row: DiagramRow, width: int, strokes: Strokes) -> Iterator[Line]:
-    """One line, if it has room for what it is about; else that has its own, as each change has."""
+    """The label on one line if it fits; else the summary, and each change, on its own line."""
     head = tuple(_head(row, strokes))
     style = BAD if row.step.error is not None else ""
     room = width - width_of(head) - 1
@@ -81,7 +81,7 @@ def row_words(row: DiagramRow, width: int, strokes: Strokes) -> Iterator[Line]:
 
 
 def whole_body(body: Raw, width: int) -> Iterator[Line]:
-    """Parameters or a result as they were, over as many lines as it takes."""
+    """Parameters or a result in full, on several lines."""
     try:
         text = msgspec.json.format(bytes(body), indent=2).decode()
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -97,11 +97,13 @@ def whole_body(body: Raw, width: int) -> Iterator[Line]:
 
 
 def method_of(frame: TraceStep | FrameMeaning) -> str:
-    return f"proxy/successor {frame.method}" if frame.wrapped else frame.method or "an answer to nothing"
+    return (
+        f"proxy/successor {frame.method}" if frame.wrapped else frame.method or "a response without a request"
+    )
 
 
 def short_id(number: RequestId) -> str:
-    """An id as it can be told apart from others; those that the conductor makes up are long."""
+    """A request id, shortened if the conductor made it."""
     text = str(number)
     if text.startswith(_MADE_HERE):
         return f"#p{text.rpartition('-')[2]}"
@@ -109,7 +111,7 @@ def short_id(number: RequestId) -> str:
 
 
 def offset(milliseconds: int) -> str:
-    """A time since the start, to the millisecond."""
+    """Time since the start, in milliseconds."""
     milliseconds = max(0, milliseconds)
     seconds = f"{milliseconds % _MINUTE / 1000:.3f}"
     if milliseconds < _MINUTE:
@@ -135,7 +137,7 @@ def width_of(line: Line) -> int:
 
 
 def shortened(line: Line, width: int) -> Line:
-    """The line in so many columns."""
+    """The line, cut to a width."""
     kept: list[Piece] = []
     for text, style in line:
         room = width - width_of(tuple(kept))
@@ -166,7 +168,7 @@ def _head(row: DiagramRow, strokes: Strokes) -> Iterator[Piece]:
 
 
 def _fitting(text: str, width: int) -> str:
-    """As much of the text as so many columns hold; at least one character."""
+    """The part of a text that fits a width; at least one character."""
     room, kept = width, 0
     for character in text:
         room -= display_width(character)

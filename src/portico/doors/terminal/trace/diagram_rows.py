@@ -1,6 +1,6 @@
 """Rows of a sequence diagram: forwarded messages and runs of the same notification are one row.
 
-A proxy that looked at a message and let it go on is a mark on its arrow.
+A proxy that inspected and forwarded a message is a mark on its arrow.
 """
 
 from collections.abc import Iterator
@@ -14,23 +14,23 @@ from portico.doors.terminal.trace.frame_summary import LONGEST, chunk_text, fami
 Mark = Literal["seen", "changed"]
 
 LONG_MS = 1000
-"""A pause that a reader should see."""
+"""A pause that is worth showing."""
 
 
 class DiagramRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One arrow along `path`, from who sent it to who took it. `marks` are of those on the way, and of the first."""
+    """One arrow along `path`, from sender to receiver. `marks` are of the first node and those in between."""
 
     path: tuple[str, ...]
     marks: dict[str, Mark]
     changes: dict[str, tuple[str, ...]]
     count: int
     step: TraceStep
-    """As it came out at the end of the path; the first one of a run."""
+    """The frame at the end of the path; the first one of a run."""
     at: int
     until: int
     gist: str
     steps: tuple[TraceStep, ...] = ()
-    """Every frame of the arrow, if they were to be kept."""
+    """All frames of the arrow, if requested."""
 
 
 class _Hop:
@@ -58,7 +58,7 @@ class _Hop:
 
 
 class DiagramRowBuilder:
-    """Turns steps into rows as they come. `folding` puts runs together; without it every message is a row."""
+    """Turns steps into rows. With `folding`, runs of the same notification are one row."""
 
     def __init__(self, *, folding: bool) -> None:
         self._folding = folding
@@ -68,7 +68,7 @@ class DiagramRowBuilder:
         self._steps: list[TraceStep] = []
 
     def take(self, step: TraceStep) -> Iterator[DiagramRow]:
-        """The rows that are complete, now that this came."""
+        """Add a step; yields the rows that it completes."""
         key = _key(step)
         if key != self._key or not self._goes_on(step):
             yield from self.end()
@@ -80,7 +80,7 @@ class DiagramRowBuilder:
             self._steps.append(step)
 
     def end(self) -> Iterator[DiagramRow]:
-        """What is left."""
+        """The remaining rows."""
         hops, self._hops = self._hops, {}
         steps, self._steps = tuple(self._steps), []
         while hops:
@@ -91,7 +91,7 @@ class DiagramRowBuilder:
             yield _row(_path(start, hops), steps)
 
     def _goes_on(self, step: TraceStep) -> bool:
-        """Whether a step of the same kind belongs to the same row: it goes further, or it is one of a run."""
+        """Whether a step belongs to the row: it forwards the message, or continues a run."""
         hops = list(self._hops)
         if hops and step.sender == hops[-1][1] and (step.sender, step.receiver) not in self._hops:
             return True
@@ -105,7 +105,7 @@ def _key(step: TraceStep) -> tuple[object, ...]:
 
 
 def _path(pair: tuple[str, str], hops: dict[tuple[str, str], _Hop]) -> list[_Hop]:
-    """The hops that follow each other with as many frames, taken out."""
+    """Remove consecutive hops with the same number of frames."""
     found = [hops.pop(pair)]
     while True:
         following = next(

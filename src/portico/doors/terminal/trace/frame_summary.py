@@ -1,6 +1,6 @@
-"""One-line summary of a frame: what was asked, said or returned. Safe to print.
+"""One-line summary of a frame: request, notification or response. Safe to print.
 
-Frames of a trace may hold anything, so nothing here takes a field for granted.
+Frames of a trace may contain anything, so every field may be missing.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message
 
 
 def gist(step: TraceStep) -> str:
-    """What a frame says, on one line."""
+    """Summary of a frame on one line."""
     if step.error is not None:
         return clean_line(f"{step.error.code} {step.error.message}"[:LONGEST])
     body = decode_body(step.body)
@@ -32,14 +32,14 @@ def gist(step: TraceStep) -> str:
 
 
 def family_key(step: TraceStep) -> tuple[str, ...]:
-    """Frames of one family, one after another, read as one: chunks of a text, the same news of a tool."""
+    """Summary of consecutive frames of one kind, such as chunks of a text."""
     update = decode_body(step.body) if step.method == "session/update" else None
     parts = (text_at(update, "update", name) for name in ("sessionUpdate", "toolCallId", "status"))
     return (step.method, step.session or "", *parts)
 
 
 def chunk_text(step: TraceStep) -> str | None:
-    """The text of a chunk; None if it is none."""
+    """The text of a chunk; None for another frame."""
     update = value_at(decode_body(step.body), "update")
     return text_at(update, "content", "text") if text_at(update, "sessionUpdate") in _CHUNKS else None
 
@@ -50,7 +50,7 @@ def quoted(text: str) -> str:
 
 
 def truncate(text: str, width: int) -> str:
-    """The text in so many columns, with an ellipsis if it was longer."""
+    """The text cut to a width, with an ellipsis if it was longer."""
     if display_width(text) <= width:
         return text
     kept, room = "", width - 1
@@ -70,14 +70,14 @@ def decode_body(body: Raw) -> Any:
 
 
 def value_at(value: Any, *path: str) -> Any:
-    """What is at a path of objects; None if nothing is."""
+    """The value at a path of keys, or None."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def text_at(value: Any, *path: str) -> str:
-    """The same as text; empty if nothing is there that can be said in a word."""
+    """The value at a path as text; empty if it is not a simple value."""
     found = value_at(value, *path)
     return str(found) if isinstance(found, str | int | float) else ""
 
@@ -91,7 +91,7 @@ def _compact(value: Any) -> str:
 
 
 def _anything(body: Any) -> str:
-    """Whatever there is, but for the session, which a reader knows."""
+    """All parameters except the session."""
     rest = (
         {name: item for name, item in body.items() if name != "sessionId"} if isinstance(body, dict) else body
     )
@@ -185,7 +185,7 @@ def _field(*names: str) -> Callable[[Any], str]:
 
 
 def _message(body: Any) -> str:
-    """MCP in ACP: what is inside counts."""
+    """MCP over ACP: the summary of the inner message."""
     return _together(text_at(body, "method"), text_at(body, "params", "name"))
 
 

@@ -23,7 +23,7 @@ from portico.conductor.tracing.steps import (
     step_content,
 )
 from portico.doors.terminal.labels import pluralize
-from portico.doors.terminal.render.renderer import is_plain_output, make_writer
+from portico.doors.terminal.output import is_plain_output, make_writer
 from portico.doors.terminal.sanitizer import clean_line
 from portico.doors.terminal.theme import BAD, DIM, STRONG, signs_for
 from portico.doors.terminal.trace.diagram_labels import (
@@ -43,15 +43,15 @@ from portico.doors.terminal.trace.sequence_diagram import SequenceDiagram
 _DEFAULT_WIDTH = 80
 _WIDEST = 160
 _LEGEND = {
-    "seen": ("seen", "looked at and let go on"),
+    "seen": ("seen", "inspected and forwarded"),
     "changed": ("changed", "changed"),
-    "passed": ("crossing", "passed by"),
+    "passed": ("crossing", "not involved"),
 }
-_ENDINGS = {"client": "the editor hung up", "agent": "the agent is gone", "conductor": "stopped"}
+_ENDINGS = {"client": "the editor disconnected", "agent": "the agent exited", "conductor": "stopped"}
 
 
 class TraceLayout(msgspec.Struct, frozen=True, kw_only=True):
-    """How to show it. `lines` limits it to some lines of the file; `full` folds nothing and shows whole frames."""
+    """How a trace is shown. `lines` selects lines of the file; `full` shows every frame in full."""
 
     width: int = _DEFAULT_WIDTH
     strokes: Strokes = UNICODE_STROKES
@@ -69,7 +69,7 @@ def show_trace(
     full: bool = False,
     lines: frozenset[int] | None = None,
 ) -> None:
-    """Draw chains of a trace. `columns` is how wide the output is, if it has a width."""
+    """Draw the chains of a trace. `columns` is the width of the output, if it has one."""
     width = min(columns or _DEFAULT_WIDTH, _WIDEST)
     strokes = UNICODE_STROKES if signs_for(output.encoding).unicode else ASCII_STROKES
     look = TraceLayout(width=width, strokes=strokes, full=full, lines=lines)
@@ -82,7 +82,7 @@ def show_trace(
 
 
 def draw_chain(file: TraceFile, chain: TracedChain, look: TraceLayout) -> Iterator[Line]:
-    """One chain, from its heading to its last words."""
+    """Draw one chain, with heading and summary."""
     drawing = _ChainDrawing(file, chain, look)
     yield drawing.heading()
     yield ()
@@ -182,7 +182,7 @@ class _ChainDrawing:
                     yield self._diagram.aside(words)
 
     def _wire(self, record: ProgramFrame) -> Iterator[Line]:
-        """What a program really got or sent, beside its lifeline."""
+        """What a program actually received or sent, beside its lifeline."""
         frame = frame_meaning(record.frame)
         how = "gets" if record.direction == "sent" else "sends"
         what = {"response": "an answer", "unreadable": "something else"}.get(frame.kind) or method_of(frame)

@@ -1,6 +1,6 @@
 """Sequence diagram in text: a lifeline per node of the chain, an arrow per message.
 
-The words stand beside the arrows, not on them, so that they can be read at any width.
+Labels stand beside the arrows, so that they can be read at any width.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _CALLS = {"request": ACCENT, "response": "", "notification": "", "unreadable": B
 
 
 class SequenceDiagram:
-    """One chain, drawn line by line as it goes. Times are counted from `start`."""
+    """Diagram of one chain, line by line. Times are relative to `start`."""
 
     def __init__(self, links: Sequence[str], *, start: int, width: int, strokes: Strokes) -> None:
         self._links = {link: place for place, link in enumerate(links)}
@@ -40,15 +40,15 @@ class SequenceDiagram:
         self.marks: set[str] = set()
 
     def top(self) -> Iterator[Line]:
-        """Who is who, from left to right, as the lifelines begin."""
+        """Names of the nodes, above the lifelines."""
         yield from self._flags(self._strokes.top, list(self._links))
 
     def bottom(self) -> Iterator[Line]:
-        """The same again as they end, for those who read from there."""
+        """Names of the nodes, below the lifelines."""
         yield from reversed(list(self._flags(self._strokes.bottom, list(self._links))))
 
     def row(self, row: DiagramRow) -> Iterator[Line]:
-        """An arrow with its words."""
+        """An arrow with its label."""
         yield from self._waited(row.at)
         failed = row.step.error is not None
         first, *rest = row_words(row, self.words_width, self._strokes)
@@ -60,7 +60,7 @@ class SequenceDiagram:
         self._now = max(self._now, row.until)
 
     def fault(self, at: int, fault: TraceFault) -> Iterator[Line]:
-        """Something that went no further."""
+        """A message that was not forwarded."""
         yield from self._waited(at)
         cells = self._lifelines()
         place = self._x(fault.sender)
@@ -76,7 +76,7 @@ class SequenceDiagram:
             yield self.aside(((truncate(f"  {clean_line(fault.sample)}", self.words_width), DIM),))
 
     def gone(self, at: int, link: str, words: str) -> Iterator[Line]:
-        """The end, at the lifeline of whoever made it."""
+        """The end of the chain, at the lifeline of the node that ended it."""
         yield from self._waited(at)
         cells = self._lifelines()
         style = BAD if link == AGENT else DIM
@@ -85,11 +85,11 @@ class SequenceDiagram:
         yield self._line(cells, ((truncate(words, self.words_width), style),), self._time(at))
 
     def aside(self, words: Line) -> Line:
-        """More words, while the lifelines go on."""
+        """More text beside the lifelines."""
         return self._line(self._lifelines(), words, "")
 
     def noted(self, link: str, words: Line) -> Line:
-        """Words about one link."""
+        """Text about one hop."""
         cells = self._lifelines()
         if link in self._links:
             cells[self._x(link)] = (self._strokes.seen, DIM)
@@ -118,7 +118,7 @@ class SequenceDiagram:
         return cells
 
     def _ends(self, path: Sequence[str]) -> tuple[int, int]:
-        """Where an arrow begins and ends. The conductor itself has no lifeline; it stands beside the other end."""
+        """Start and end of an arrow. The conductor has no lifeline of its own and stands beside the other end."""
         first, last = path[0], path[-1]
         beside = self._gap // 2 + 1
         if first not in self._links:
@@ -145,7 +145,7 @@ class SequenceDiagram:
             yield ((before, DIM), (corner, DIM), (f" {name}", STRONG))
 
     def _waited(self, at: int) -> Iterator[Line]:
-        """A pause that is long enough to be told."""
+        """A pause that is worth showing."""
         if at - self._now >= LONG_MS:
             words = later(at - self._now)
             yield self._line(
@@ -154,7 +154,7 @@ class SequenceDiagram:
         self._now = max(self._now, at)
 
     def _time(self, at: int) -> str:
-        """Said once for all that happened within a millisecond."""
+        """The time, once for everything within a millisecond."""
         time = offset(at - self._start)
         if time == self._shown_time:
             return ""

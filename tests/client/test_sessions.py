@@ -1,0 +1,219 @@
+"""Sessions of a real server, used through the public client."""
+
+import asyncio
+import json
+import shlex
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from portico.client import (
+    Client,
+    Event,
+    InvalidInput,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionAnswered,
+    QuestionAsked,
+    ServerLost,
+    Session,
+    SessionBusy,
+    SessionNotFound,
+    SessionStarted,
+    TextDelta,
+    TurnEnded,
+    connect,
+)
+from tests.support.program import Portico
+from tests.support.serving import Server, detach
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the server's fixture is POSIX")
+
+SECONDS = 60
+T = TypeVar("T")
+
+
+@pytest.fixture
+def server(portico: Portico) -> Iterator[Portico]:
+    words = shlex.split(portico.agent)
+    portico.settings({"agent": "scripted", "agents": {"scripted": {"command": words[0], "args": words[1:]}}})
+    found = Server(portico)
+    detach(portico)
+    yield portico
+    found.end()
+
+
+def connected(portico: Portico, work: Callable[[Client], Awaitable[T]]) -> T:
+    async def run() -> T:
+        async with asyncio.timeout(SECONDS), connect(environ=portico.environ()) as client:
+            return await work(client)
+
+    return asyncio.run(run())
+
+
+def text_of(events: list[Event]) -> str:
+    return "".join(event.payload.text for event in events if isinstance(event.payload, TextDelta))
+
+
+def test_a_prompt_yields_the_events_of_its_turn(server: Portico) -> None:
+    async def work(client: Client) -> tuple[Session, list[Event]]:
+        session = await client.start_session(server.workspace)
+        return session, [event async for event in session.prompt("say hello")]
+
+    session, events = connected(server, work)
+    assert session.summary.workspace == str(server.workspace)
+    assert text_of(events) == "hello"
+    ended = [event.payload for event in events if isinstance(event.payload, TurnEnded)]
+    assert [one.stop_reason for one in ended] == ["end_turn"]
+    assert [event.seq for event in events] == list(range(events[0].seq, events[-1].seq + 1))
+
+
+def test_sessions_are_listed_found_watched_and_deleted(server: Portico) -> None:
+    async def work(client: Client) -> None:
+        first = await client.start_session(server.workspace)
+        _ = [event async for event in first.prompt("say one")]
+        assert [one.id for one in await client.list_sessions(server.workspace)] == [first.id]
+        assert await client.list_sessions(server.workspace / "other") == []
+        again = await client.get_session(first.id)
+        assert again.summary == await first.refresh()
+        seen = []
+        async for event in again.watch():
+            seen.append(event)
+            if event.seq == again.summary.last_seq:
+                break
+        assert isinstance(seen[0].payload, SessionStarted)
+        assert text_of(seen) == "one"
+        await client.delete_session(first.id)
+        with pytest.raises(SessionNotFound):
+            await first.refresh()
+
+    connected(server, work)
+
+
+def test_permission_requests_and_questions_are_answered(server: Portico) -> None:
+    steps = [
+        {"permission": {"title": "first", "options": ["allow_once", "reject_once"]}},
+        {"permission": {"title": "second", "options": ["allow_once", "reject_once"]}},
+        {"elicit": {"message": "Your name?", "fields": {"name": {"type": "string"}}}},
+    ]
+
+    async def work(client: Client) -> list[Event]:
+        session = await client.start_session(server.workspace)
+        events = []
+        async for event in session.prompt(json.dumps(steps)):
+            events.append(event)
+            match event.payload:
+                case PermissionRequested(title="first") as request:
+                    with pytest.raises(InvalidInput, match='Unknown option "maybe"'):
+                        await session.decide(request, "maybe")
+                    await session.decide(request, "allow_once")
+                case PermissionRequested() as request:
+                    await session.decide(request, None)
+                case QuestionAsked() as question:
+                    await session.answer(question, {"name": "Ada"})
+                case _:
+                    pass
+        return events
+
+    events = connected(server, work)
+    resolved = [event.payload for event in events if isinstance(event.payload, PermissionResolved)]
+    assert [(one.outcome, one.by) for one in resolved] == [("allowed", "person"), ("denied", "person")]
+    answered = [event.payload for event in events if isinstance(event.payload, QuestionAnswered)]
+    assert [one.content for one in answered] == [{"name": "Ada"}]
+
+
+def test_a_second_prompt_is_refused_or_waits_for_the_first(server: Portico) -> None:
+    async def work(client: Client) -> None:
+        session = await client.start_session(server.workspace)
+        first = asyncio.create_task(collect(session.prompt("say busy\nwait go")))
+        await text_seen(session)
+        with pytest.raises(SessionBusy):
+            _ = [event async for event in session.prompt("say refused")]
+        second = asyncio.create_task(collect(session.prompt("say second", wait=True)))
+        (Path(server.workspace) / "go").touch()
+        assert text_of(await first) == "busy"
+        assert text_of(await second) == "second"
+
+    connected(server, work)
+
+
+def test_a_turn_is_stopped(server: Portico) -> None:
+    async def work(client: Client) -> None:
+        session = await client.start_session(server.workspace)
+        assert not await session.stop()
+        running = asyncio.create_task(collect(session.prompt("say busy\nhang")))
+        await text_seen(session)
+        assert await session.stop()
+        ended = [event.payload for event in await running if isinstance(event.payload, TurnEnded)]
+        assert [one.stop_reason for one in ended] == ["cancelled"]
+
+    connected(server, work)
+
+
+def test_a_proposal_is_applied_in_part_undone_and_discarded(server: Portico) -> None:
+    steps = [
+        {"write": {"path": "$cwd/a.txt", "content": "1\n"}},
+        {"write": {"path": "$cwd/b.txt", "content": "2\n"}},
+    ]
+    workspace = Path(server.workspace)
+
+    async def work(client: Client) -> None:
+        session = await client.start_session(workspace, mode="proposal")
+        text = json.dumps(steps).replace("$cwd", str(workspace))
+        async for event in session.prompt(text):
+            if isinstance(event.payload, PermissionRequested):
+                await session.decide(event.payload, "allow_once")
+        (proposal,) = await session.proposals()
+        assert [file.path for file in proposal.files] == ["a.txt", "b.txt"]
+        report = await session.apply(proposal, paths=["a.txt"])
+        assert report.conflicted == ()
+        assert (workspace / "a.txt").read_text() == "1\n"
+        assert not (workspace / "b.txt").exists()
+        assert (await session.undo(proposal.proposal_id)).undone
+        assert not (workspace / "a.txt").exists()
+        (proposal,) = await session.proposals()
+        assert (await session.discard(proposal)).status == "discarded"
+        assert await session.proposals() == []
+
+    connected(server, work)
+
+
+def test_without_a_server_it_says_how_to_start_one(portico: Portico) -> None:
+    async def run() -> None:
+        async with connect(environ=portico.environ()):
+            raise AssertionError("there is no server")
+
+    with pytest.raises(ServerLost, match="No Portico server is running") as raised:
+        asyncio.run(run())
+    assert raised.value.suggestion == "Start one with: portico serve --detach"
+
+
+def test_a_server_is_started_on_request_and_stays(portico: Portico) -> None:
+    found = Server(portico)
+
+    async def run() -> int:
+        async with asyncio.timeout(SECONDS), connect(start=True, environ=portico.environ()) as client:
+            return len(await client.list_sessions())
+
+    try:
+        assert asyncio.run(run()) == 0
+        assert portico.run("status", "--api").api["running"]
+        assert asyncio.run(run()) == 0
+    finally:
+        found.end()
+
+
+async def text_seen(session: Session) -> None:
+    """Wait until the agent has said something."""
+    async with aclosing(session.watch()) as events:
+        async for event in events:
+            if isinstance(event.payload, TextDelta):
+                return
+
+
+async def collect(events: AsyncIterator[Event]) -> list[Event]:
+    return [event async for event in events]
