@@ -63,7 +63,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 def nothing_confines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backends, "probe_backend", lambda _backend, **_: "this backends is too old")
+    monkeypatch.setattr(backends, "probe_backend", lambda _backend, **_: "this kernel is too old")
 
 
 def test_who_reads_only_or_works_in_a_copy_is_confined_and_others_are_not(place: Place) -> None:
