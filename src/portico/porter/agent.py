@@ -102,12 +102,12 @@ class Porter:
             except PorticoError as error:
                 words = f"{error.message} {error.suggestion}" if error.suggestion else error.message
                 code = AUTH_REQUIRED if isinstance(error, AuthRequired) else INTERNAL_ERROR
-                told = FailureMeta(
+                failure = FailureMeta(
                     code=error.code,
                     suggestion=error.suggestion,
                     model_failure=error.details.model_failure,
                 )
-                raise RpcError(code, words, to_meta(told)) from error
+                raise RpcError(code, words, to_meta(failure)) from error
             except ConnectionLost as error:
                 raise RpcError(INTERNAL_ERROR, "the client disconnected") from error
 

@@ -181,8 +181,8 @@ class PorterTurn:
     def remember(self, command: str) -> None:
         """Add a command and its answer to the model's history."""
         said = "".join(self._said)
-        told = said if len(said) <= _REMEMBERED else f"{said[:_REMEMBERED]}\n[…]"
-        text = f"[The user ran Porter's command {command[:500]!r}, and Porter answered:]\n\n{told}"
+        answer = said if len(said) <= _REMEMBERED else f"{said[:_REMEMBERED]}\n[…]"
+        text = f"[The user ran Porter's command {command[:500]!r}, and Porter answered:]\n\n{answer}"
         self._session.history.add(UserMessage((ModelText(strip_surrogates(text)),)))
 
     def new_id(self) -> str:

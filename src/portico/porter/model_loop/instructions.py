@@ -38,7 +38,7 @@ def system_text(scenario: Scenario, workspace: Workspace, *, tiny: bool) -> str:
 
 
 def _surroundings(workspace: Workspace) -> str:
-    lines = [f"Workspace: {workspace.root}", f"System: {sys.platform}", f"Today: {date.today().isoformat()}"]  # noqa: DTZ011 - the person's own day
+    lines = [f"Workspace: {workspace.root}", f"System: {sys.platform}", f"Today: {date.today().isoformat()}"]  # noqa: DTZ011 - the user's local date
     if workspace.others:
         lines.append("Further folders: " + ", ".join(map(str, workspace.others)))
     return "# Where you are\n" + "\n".join(lines)
@@ -53,11 +53,11 @@ def _from_files(workspace: Workspace) -> list[str]:
             found[text] = name
     if not found:
         return []
-    told = (
+    heading = (
         "# What the project says\nFrom files of the workspace: conventions to follow where they do not contradict "
         "the rules above."
     )
-    return [told, *(f"## {name}\n{text}" for text, name in found.items())]
+    return [heading, *(f"## {name}\n{text}" for text, name in found.items())]
 
 
 def _text(workspace: Workspace, path: Path) -> str:

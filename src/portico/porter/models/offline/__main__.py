@@ -33,7 +33,7 @@ def main() -> int:
     model, record = Path(sys.argv[1]), Path(sys.argv[2])
     descriptor = os.open(lock_file(record), os.O_RDWR | os.O_CREAT, 0o600)
     if not lock(descriptor, wait=False):
-        print("another endpoint serves this record", file=sys.stderr)  # noqa: T201 - read by whoever started it
+        print("another endpoint serves this record", file=sys.stderr)  # noqa: T201 - read by the parent process
         return 1
     signal.signal(signal.SIGTERM, _end)
     key = secrets.token_urlsafe(32)

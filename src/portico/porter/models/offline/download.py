@@ -82,12 +82,12 @@ def _fetched(folder: Path) -> Path | None:
     return next(folder.glob("*.whl"), None)
 
 
-async def _watch(pip: ProcessGroup, temporary: Path, told: Callable[[int], None]) -> None:
+async def _watch(pip: ProcessGroup, temporary: Path, report: Callable[[int], None]) -> None:
     ending = asyncio.create_task(pip.wait(), name="end of pip")
     try:
         while not ending.done():
             await asyncio.wait({ending}, timeout=_LOOK_SECONDS)
-            told(await asyncio.to_thread(_size, temporary))
+            report(await asyncio.to_thread(_size, temporary))
     finally:
         ending.cancel()
 
