@@ -39,7 +39,7 @@ TOLD_AT_ITS_END := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run page vsix editor check test page-tests bench dist fmt clean
+.PHONY: help setup run page vsix editor check test page-tests architecture bench dist fmt clean
 
 help:
 	@echo "make run     open the chat page with Porter in this folder (DIR=/some/project for another)"
@@ -74,6 +74,7 @@ check: setup
 	cd $(WEB) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
 	cd $(EDITOR) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
 	$(BIN)/python scripts/check_names.py
+	$(BIN)/python -m scripts.draw_architecture --check
 	$(BIN)/python scripts/check_docs.py
 
 # What is checked and the tests of pages run side by side, each telling all it has to say at its end.
@@ -85,6 +86,10 @@ test: setup
 page-tests: setup
 	cd $(WEB) && npx vitest run --maxWorkers=100%
 	cd $(EDITOR) && npx vitest run --maxWorkers=100%
+
+# The page and the picture of the packages, drawn from the code and from the trace of a real turn.
+architecture: setup
+	$(OUTSIDE_MAKE) $(BIN)/python -m scripts.draw_architecture
 
 bench: setup
 	$(OUTSIDE_MAKE) $(BIN)/python -m bench

@@ -5,13 +5,13 @@ relative links, code spans that are paths from the repository or from the packag
 and `portico <command>` in code.
 """
 
+import argparse
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = ROOT / "src" / "portico" / "cli"
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\s*\[[^\]]+\]:\s*<?(\S+?)>?\s*$")
@@ -23,7 +23,7 @@ TEST = re.compile(r"^(tests/[\w/.-]+\.py)::(\w+)$")
 COMMAND = re.compile(r"(?<![\w.-])(?<!from )portico ([a-z][a-z-]*)\b(?![/=.])")
 
 # Methods of ACP that look like paths into our packages.
-METHODS = ("mcp/connect", "mcp/message", "mcp/disconnect")
+METHODS = ("mcp/connect", "mcp/message", "mcp/disconnect", "proxy/initialize", "proxy/successor")
 
 # Paths that exist only where Portico runs.
 BUILT = (".git", ".venv", "node_modules", ".portico")
@@ -94,10 +94,10 @@ def missing_test(root: Path, span: str) -> str | None:
     return None if there else f"test {span}: no such test"
 
 
-def unknown_commands(code: str) -> Iterator[str]:
+def unknown_commands(root: Path, code: str) -> Iterator[str]:
     """What is wrong with each `portico <command>` that has no file of its own."""
     for command in COMMAND.findall(code):
-        if not (COMMANDS / f"{command.replace('-', '_')}.py").exists():
+        if not (root / "src" / "portico" / "cli" / f"{command.replace('-', '_')}.py").exists():
             yield f"command portico {command}: no src/portico/cli/{command.replace('-', '_')}.py"
 
 
@@ -106,11 +106,11 @@ def problems(root: Path, page: Path) -> Iterator[str]:
     for number, line, in_fence in lines(page):
         found: list[str | None] = []
         if in_fence:
-            found += unknown_commands(line)
+            found += unknown_commands(root, line)
         else:
             for span in SPAN.findall(line):
                 found += [missing_path(root, span), missing_test(root, span)]
-                found += unknown_commands(span)
+                found += unknown_commands(root, span)
             links = LINK.findall(SPAN.sub("", line))
             found += [broken_link(page, inline or reference) for inline, reference in links]
         yield from (f"{page.relative_to(root)}:{number}: {what}" for what in found if what)
@@ -118,7 +118,10 @@ def problems(root: Path, page: Path) -> Iterator[str]:
 
 def main() -> int:
     """Print every problem and say by the exit code whether there was one."""
-    found = [problem for page in documents(ROOT) for problem in problems(ROOT, page)]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=Path, default=ROOT)
+    root = parser.parse_args().root
+    found = [problem for page in documents(root) for problem in problems(root, page)]
     print("\n".join(found) if found else "The documentation names nothing that is missing.")
     return 1 if found else 0
 

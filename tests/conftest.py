@@ -1,5 +1,6 @@
 """What holds for every test: a home of its own, a clean environment, and every sent frame checked."""
 
+import gc
 import os
 import signal
 import socket
@@ -28,6 +29,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
+# Options of this run are not those of a pytest that a test starts.
+os.environ.pop("PYTEST_ADDOPTS", None)
 
 # Folders whose tests take long, or much to set up.
 LONG = ("vscode", "browser", "end_to_end", "cli", "review", "porter")
@@ -50,6 +53,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         del short[:room]
     if workers > 1:
         items[:] = [item for share in shares for item in share] + short
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests are not looked through again at each garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

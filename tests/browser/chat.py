@@ -6,6 +6,7 @@ import re
 from playwright.async_api import FrameLocator, Locator, Page, expect
 
 from tests.support.stream import Json
+from tests.support.waiting import eventually
 
 Steps = list[Json]
 
@@ -106,6 +107,11 @@ class Chat:
     async def fits(self) -> None:
         """Until the page is no wider than its window."""
         await self.page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
+
+    async def log_fits(self) -> None:
+        """Until the conversation is no wider than its place."""
+        beyond = "one => one.scrollWidth - one.clientWidth"
+        await eventually(lambda: self.log.evaluate(beyond), lambda pixels: pixels <= 0)
 
 
 def say(text: str) -> Json:

@@ -8,6 +8,7 @@ from playwright.async_api import expect
 from tests.browser.chat import Chat, say
 from tests.browser.conftest import Shoot
 from tests.browser.house import House
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -80,8 +81,9 @@ async def test_a_cell_of_a_table_may_have_lines_which_come_while_it_is_written(
     await chat.rested()
     await chat.answers.get_by_role("table").evaluate("one => getSelection().selectAllChildren(one)")
     await chat.page.keyboard.press("Control+c")
-    copied = await chat.page.evaluate("navigator.clipboard.readText()")
-    assert copied.split() == ["Boat", "Crew", "Ada", "cook", "captain", "mate", "Bob", "a", "<br>"]
+    words = ["Boat", "Crew", "Ada", "cook", "captain", "mate", "Bob", "a", "<br>"]
+    clipboard = "navigator.clipboard.readText()"
+    await eventually(lambda: chat.page.evaluate(clipboard), lambda copied: copied.split() == words)
 
 
 async def test_an_answer_is_copied_as_markdown(chat: Chat) -> None:

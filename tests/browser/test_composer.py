@@ -13,6 +13,7 @@ from playwright.async_api import expect
 from tests.browser.chat import Chat, say
 from tests.browser.conftest import Shoot
 from tests.browser.house import House
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -70,10 +71,9 @@ async def test_a_prompt_may_have_several_lines(chat: Chat) -> None:
     await chat.prompt.press("Alt+Enter")
     await chat.prompt.press_sequentially("third")
     await expect(chat.prompt).to_have_value("first\nsecond\nthird")
-    grown = await chat.prompt.bounding_box()
     assert box is not None
-    assert grown is not None
-    assert grown["height"] > box["height"] * 1.5
+    least = box["height"] * 1.5
+    await eventually(chat.prompt.bounding_box, lambda grown: grown is not None and grown["height"] > least)
     await chat.prompt.press("Enter")
     await expect(chat.prompts.locator(".p-prompt-words")).to_have_text("first\nsecond\nthird")
     await expect(chat.prompt).to_have_value("")

@@ -10,6 +10,7 @@ from playwright.async_api import Locator, expect
 from tests.browser.chat import Chat, named, say
 from tests.browser.conftest import Shoot
 from tests.browser.house import House
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -95,7 +96,7 @@ async def test_nothing_is_wider_than_a_side_bar_of_300_pixels(chat: Chat, shoot:
     await chat.fits()
     await converse(chat)
     await chat.fits()
-    assert await chat.log.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
+    await chat.log_fits()
     await shoot(chat, "conversation", night=True)
     await chat.button("History").click()
     await expect(chat.history).to_be_visible()
@@ -119,9 +120,8 @@ async def test_a_low_window_leaves_room_for_the_conversation(chat: Chat) -> None
     await expect(hints).to_be_visible()
     await chat.page.set_viewport_size({"width": 320, "height": 256})
     await expect(hints).to_be_hidden()
-    box = await chat.log.bounding_box()
-    assert box is not None
-    assert box["height"] > 256 / 4
+    # Before the page has measured itself anew, which is before it is painted, the composer takes all the room.
+    await eventually(lambda: height(chat.log), lambda found: found > 256 / 4)
     await chat.fits()
 
 
@@ -129,9 +129,8 @@ async def test_the_page_is_light_or_dark_as_the_system_is_or_as_one_likes(chat: 
     ground = "getComputedStyle(document.body).backgroundColor"
     day = await chat.page.evaluate(ground)
     await chat.page.emulate_media(color_scheme="dark")
-    night = await chat.page.evaluate(ground)
     assert brightness(day) > 200
-    assert brightness(night) < 60
+    await eventually(lambda: chat.page.evaluate(ground), lambda night: brightness(night) < 60)
     await chat.button("Settings").click()
     settings = chat.page.get_by_role("dialog", name="Settings")
     await settings.get_by_role("combobox", name="Theme").select_option("Light")
@@ -168,7 +167,7 @@ async def test_high_contrast_shows_what_is_chosen(chat: Chat) -> None:
     await chat.page.emulate_media(forced_colors="active")
     entries = chat.history.locator(".p-entry")
     await expect(entries.nth(1)).to_be_visible()
-    assert len(set(await looks(entries))) == 2
+    await eventually(lambda: looks(entries), lambda found: len(set(found)) == 2)
     line, page = await chat.tabs.and_(chat.page.locator("[aria-selected=true]")).evaluate(
         "one => [getComputedStyle(one, '::after'), getComputedStyle(document.body)].map((of) => of.backgroundColor)"
     )
@@ -177,17 +176,17 @@ async def test_high_contrast_shows_what_is_chosen(chat: Chat) -> None:
     (before,) = await looks(thinking)
     await thinking.click()
     await expect(thinking).to_have_attribute("aria-pressed", "true")
-    assert await looks(thinking) != [before]
+    await eventually(lambda: looks(thinking), lambda found: found != [before])
     await thinking.click()
     await chat.prompt.press_sequentially("/")
     commands = chat.page.get_by_role("listbox").get_by_role("option")
     await expect(commands).to_have_count(2)
-    assert len(set(await looks(commands))) == 2
+    await eventually(lambda: looks(commands), lambda found: len(set(found)) == 2)
     await chat.prompt.fill("")
     await chat.composer.get_by_role("combobox", name=re.compile("^Agent")).press("Enter")
     agents = chat.page.get_by_role("option")
     await expect(agents.first).to_be_visible()
-    assert len(set(await looks(agents))) == 2
+    await eventually(lambda: looks(agents), lambda found: len(set(found)) == 2)
 
 
 async def test_a_whole_conversation_needs_no_mouse(chat: Chat) -> None:
@@ -271,6 +270,12 @@ FOCUS = """() => {
     const around = own.closest(".p-composer-box");
     return marked(own) || (around !== null && (marked(around) || around.matches(":focus-within")));
 }"""
+
+
+async def height(one: Locator) -> float:
+    box = await one.bounding_box()
+    assert box is not None
+    return box["height"]
 
 
 async def focus_is_visible(chat: Chat) -> bool:

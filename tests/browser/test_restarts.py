@@ -10,7 +10,7 @@ from tests.browser.chat import Chat, say
 from tests.browser.conftest import Open
 from tests.browser.house import House
 from tests.support.stream import Json
-from tests.support.waiting import wait_until
+from tests.support.waiting import eventually, wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -118,8 +118,8 @@ async def test_a_page_that_reads_slowly_costs_the_server_no_memory(own_house: Ho
 
 async def check(chat: Chat, house: House, last: int) -> None:
     """The page has the whole stream, and what it has is the log."""
-    words = await shown(chat)
-    assert stream_numbers(words[-1] + " ") == list(range(1, last + 1))
+    whole = list(range(1, last + 1))
+    words = await eventually(lambda: shown(chat), lambda found: stream_numbers(found[-1] + " ") == whole)
     assert words == logged(house, await chat.session_id())
 
 

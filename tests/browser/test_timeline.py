@@ -1,6 +1,7 @@
 """Long conversations: few rows on the page, and a reader who is left in peace."""
 
 import re
+from functools import partial
 
 import pytest
 from playwright.async_api import Locator, expect
@@ -8,7 +9,7 @@ from playwright.async_api import Locator, expect
 from tests.browser.chat import Chat, say
 from tests.browser.house import House
 from tests.browser.wishes import wish
-from tests.support.waiting import wait_until
+from tests.support.waiting import eventually, wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -86,6 +87,7 @@ async def test_the_page_follows_the_stream_only_at_the_bottom(chat: Chat, house:
     await expect(chat.seen("more")).not_to_be_in_viewport()
     jump = chat.button(re.compile("^(To the end|\\d+ new)"))
     await expect(jump).to_be_visible()
+    await chat.page.wait_for_function(SETTLED, arg=await chat.page.evaluate("innerWidth"))
     place = await chat.log.evaluate("one => one.scrollTop")
     second.touch()
     await expect(chat.answers).to_contain_text("the end")
@@ -131,7 +133,7 @@ async def test_the_way_to_the_end_lies_over_nothing_that_can_be_pressed(chat: Ch
         chat.composer,
         *await chat.page.get_by_role("toolbar").get_by_role("button").all(),
     ):
-        assert await lie_apart(jump, other)
+        await eventually(partial(lie_apart, jump, other), bool)
     await jump.click()
     await chat.button("No, do something else").click()
     await chat.rested()

@@ -10,7 +10,7 @@ import msgspec
 
 from portico.domain import codecs
 from portico.mcp.server import McpRequest, ToolServer
-from portico.mcp.tools import ServerTool, ServerToolCall, ServerToolFailure, ServerToolResult, schema_of
+from portico.mcp.tools import Tool, ToolCall, ToolFailure, ToolResult, schema_of
 from tests.conductor.support import HELLO, Ends, Wire
 
 MODERN = {
@@ -36,24 +36,24 @@ class Desk:
         self.server = ToolServer(
             "desk",
             [
-                ServerTool("add", "Adds two numbers.", schema_of(Sum), self.add, read_only=True),
-                ServerTool("where", "Says where it is.", nothing, self.where),
-                ServerTool("slow", "Takes its time.", nothing, self.slow),
-                ServerTool("refuse", "Cannot be done.", nothing, self.refuse),
-                ServerTool("broken", "Has a defect.", nothing, self.broken),
-                ServerTool("echo", "Says it back.", nothing, self.echo),
+                Tool("add", "Adds two numbers.", schema_of(Sum), self.add, read_only=True),
+                Tool("where", "Says where it is.", nothing, self.where),
+                Tool("slow", "Takes its time.", nothing, self.slow),
+                Tool("refuse", "Cannot be done.", nothing, self.refuse),
+                Tool("broken", "Has a defect.", nothing, self.broken),
+                Tool("echo", "Says it back.", nothing, self.echo),
             ],
             instructions="Use the desk.",
         )
 
-    async def add(self, call: ServerToolCall) -> ServerToolResult:
+    async def add(self, call: ToolCall) -> ToolResult:
         numbers = call.read(Sum)
-        return ServerToolResult(structured={"sum": numbers.a + numbers.b})
+        return ToolResult(structured={"sum": numbers.a + numbers.b})
 
-    async def where(self, call: ServerToolCall) -> str:
+    async def where(self, call: ToolCall) -> str:
         return f"{call.session_id} in {call.cwd}"
 
-    async def slow(self, call: ServerToolCall) -> str:
+    async def slow(self, call: ToolCall) -> str:
         call.progress(1, 2, "half")
         self.begun.set()
         try:
@@ -63,13 +63,13 @@ class Desk:
             raise
         return "at last"
 
-    async def refuse(self, call: ServerToolCall) -> str:
-        raise ServerToolFailure("Ask for something else.")
+    async def refuse(self, call: ToolCall) -> str:
+        raise ToolFailure("Ask for something else.")
 
-    async def broken(self, call: ServerToolCall) -> str:
+    async def broken(self, call: ToolCall) -> str:
         raise LookupError("the inside")
 
-    async def echo(self, call: ServerToolCall) -> str:
+    async def echo(self, call: ToolCall) -> str:
         return str(call.arguments["text"])
 
 

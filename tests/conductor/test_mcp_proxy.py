@@ -7,7 +7,7 @@ import pytest
 from portico.conductor.mcp_bridge.server_proxy import MOST_ACTIVE, McpProxy
 from portico.conductor.mcp_bridge.session_servers import ChainSession
 from portico.mcp.server import InProcessServer
-from portico.mcp.tools import ServerToolCall
+from portico.mcp.tools import ToolCall
 from tests.conductor.mcp_support import (
     HANDSHAKE,
     MODERN,
@@ -233,7 +233,7 @@ class TestAsking:
 
     async def test_what_a_tool_says_after_its_answer_goes_nowhere(self) -> None:
         class Late(Desk):
-            async def echo(self, call: ServerToolCall) -> str:
+            async def echo(self, call: ToolCall) -> str:
                 self.late = call
                 return "done"
 

@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from portico.domain import codecs
 from portico.mcp.server import McpRequest, ToolServer
-from portico.mcp.tools import McpImage, McpText, ServerTool, ServerToolCall, ServerToolResult
+from portico.mcp.tools import McpImage, McpText, Tool, ToolCall, ToolResult
 from portico.rpc.messages import RpcError
 from tests.conductor.mcp_support import MODERN, Desk
 
@@ -34,10 +34,10 @@ async def run(server: ToolServer, tool: str, **arguments: Any) -> dict[str, Any]
 
 
 def tool_that(returns: Any) -> ToolServer:
-    async def give(call: ServerToolCall) -> Any:
+    async def give(call: ToolCall) -> Any:
         return returns
 
-    return ToolServer("one", [ServerTool("give", "Gives.", {}, give)], result_limit=1000)
+    return ToolServer("one", [Tool("give", "Gives.", {}, give)], result_limit=1000)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ async def test_a_structured_result_is_also_there_in_words() -> None:
 
 
 async def test_words_and_images_reach_the_model() -> None:
-    picture = ServerToolResult((McpText("look"), McpImage("aGk=", "image/png")))
+    picture = ToolResult((McpText("look"), McpImage("aGk=", "image/png")))
     assert (await run(tool_that(picture), "give"))["content"] == [
         {"type": "text", "text": "look"},
         {"type": "image", "data": "aGk=", "mimeType": "image/png"},
@@ -120,7 +120,7 @@ async def test_a_defect_of_a_tool_is_told_to_the_model_and_logged_for_the_develo
 
 
 async def test_a_result_that_cannot_be_written_as_json_is_a_defect_of_the_tool() -> None:
-    result = await run(tool_that(ServerToolResult(structured=object())), "give")
+    result = await run(tool_that(ToolResult(structured=object())), "give")
     assert result["isError"] is True
     assert "give" in result["content"][0]["text"]
 
@@ -160,8 +160,8 @@ async def test_progress_is_told_only_to_an_agent_that_asked_for_it() -> None:
 
 
 async def test_two_tools_of_one_name_are_a_mistake_of_the_author() -> None:
-    async def nothing(call: ServerToolCall) -> str:
+    async def nothing(call: ToolCall) -> str:
         return ""
 
     with pytest.raises(ValueError, match="same name"):
-        ToolServer("twice", [ServerTool("a", "", {}, nothing), ServerTool("a", "", {}, nothing)])
+        ToolServer("twice", [Tool("a", "", {}, nothing), Tool("a", "", {}, nothing)])

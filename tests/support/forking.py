@@ -5,6 +5,7 @@ input, output and error. The answers are numbers of four bytes: the id of the pr
 exit code. Before all of them comes a zero, when everything is imported.
 """
 
+import gc
 import json
 import os
 import socket
@@ -12,7 +13,10 @@ import sys
 from importlib import import_module
 
 # Commands that tests start often.
-COMMANDS = ("exec", "sessions", "review", "checkpoints", "prompts", "agents", "approvals")
+COMMANDS = (
+    *("exec", "sessions", "review", "checkpoints", "prompts", "agents", "approvals"),
+    *("serve", "stop", "status", "models", "auth", "trace", "schema", "doctor"),
+)
 # Those, and what they import when they are under way.
 IMPORTED = (*(f"portico.cli.{name}" for name in COMMANDS), "portico.app.review_proxies")
 
@@ -60,6 +64,8 @@ def _tell(line: socket.socket, number: int) -> None:
 if __name__ == "__main__":
     for name in IMPORTED:
         import_module(name)
+    gc.collect()
+    gc.freeze()  # No fork looks through what all of them share.
     line = socket.socket(fileno=int(sys.argv[1]))
     _tell(line, 0)
     sys.exit(serve(line))

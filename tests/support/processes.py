@@ -1,8 +1,10 @@
 """The processes of one test: each carries a mark in its environment, and so does whatever it starts."""
 
+import sys
 import time
 import uuid
 from collections.abc import Sequence
+from pathlib import Path
 
 import psutil
 
@@ -35,6 +37,19 @@ def agents(mark: str) -> list[psutil.Process]:
             continue
         if AGENT in words and "exec" not in words and not words[0].endswith("sh"):
             found.append(process)
+    return found
+
+
+def child_scripts(script: Path) -> list[int]:
+    """Ids of the processes below this one that run a Python script; not the shells that are about to."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            words = process.cmdline()
+        except psutil.Error:
+            continue
+        if words[:2] == [sys.executable, str(script)]:
+            found.append(process.pid)
     return found
 
 

@@ -1,10 +1,14 @@
-"""Waiting for what another process does, with an end."""
+"""Waiting for what another process does, with a deadline."""
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TypeVar
 
 LOOK_AGAIN = 0.005
+PAGE_LOOK_AGAIN = 0.05
+T = TypeVar("T")
 
 
 def wait_until(happened: Callable[[], bool], what: str, *, seconds: float = 30) -> None:
@@ -17,3 +21,17 @@ def wait_until(happened: Callable[[], bool], what: str, *, seconds: float = 30) 
 
 def wait_for_file(path: Path) -> None:
     wait_until(path.exists, f"{path.name}")
+
+
+async def eventually(
+    read: Callable[[], Awaitable[T]], holds: Callable[[T], bool], *, seconds: float = 20
+) -> T:
+    """Read a page again and again until it is as it should be; the value that was.
+
+    A page that was acted on shows the result in a later frame, and what it says in between proves nothing.
+    """
+    deadline = time.monotonic() + seconds
+    while not holds(found := await read()):
+        assert time.monotonic() < deadline, f"still {found!r} after {seconds:g} s"
+        await asyncio.sleep(PAGE_LOOK_AGAIN)
+    return found

@@ -11,7 +11,6 @@ from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-BACKGROUND = "(element) => getComputedStyle(element).backgroundColor"
 CLEAR = "rgba(0, 0, 0, 0)"
 
 
@@ -45,9 +44,9 @@ async def test_changes_are_reviewed_in_the_chat_in_their_colours(window: Workben
     await expect(lines).to_have_count(2)
     await window.page.screenshot(path=OUTPUT / "review.png")
     for line in await lines.all():
-        assert await line.evaluate(BACKGROUND) != CLEAR
+        await expect(line).not_to_have_css("background-color", CLEAR)
         # VS Code has a colour of its own for code, which would hide that of the line.
-        assert await line.locator("code").evaluate(BACKGROUND) == CLEAR
+        await expect(line.locator("code")).to_have_css("background-color", CLEAR)
     await chat.button("Apply all").last.click()
     wait_until(lambda: file.read_text() == "first\nthird\n", "the change")
 

@@ -33,11 +33,11 @@ async def test_a_file_that_is_dragged_into_the_chat_is_mentioned(window: Workben
     await window.open_file("boats.py")
     await chat.prompt.fill("Look at")
     tab = page.locator(".tab.active").get_by_text("boats.py")
-    start, end = await tab.bounding_box(), await chat.prompt.bounding_box()
-    assert start
-    assert end
 
     async def drag() -> None:
+        start, end = await tab.bounding_box(), await chat.prompt.bounding_box()
+        assert start
+        assert end
         await page.mouse.move(start["x"] + 5, start["y"] + 5)
         await page.mouse.down()
         await page.mouse.move(start["x"] + 40, start["y"] + 60, steps=5)

@@ -6,6 +6,7 @@ permissions, the tools of attached editors, the user's own proxies in the order 
 bridge for MCP tools.
 """
 
+import asyncio
 import shlex
 import sys
 import time
@@ -165,10 +166,15 @@ class ChainPlan:
     async def _program(self, name: str, settings: Settings, workspace: Path) -> ChainNode:
         setting = settings.proxies.get(name)
         if setting is None:
+            from portico.app.installed_proxies import load_installed_proxy
+
+            proxy = await asyncio.to_thread(load_installed_proxy, name, settings.trusted_packages)
+            if proxy is not None:
+                return ProxyNode(proxy)
             known = ", ".join(settings.proxies) or "none"
             raise InvalidInput(
-                f"There is no proxy called {name!r}.",
-                suggestion=f'Name one of the settings under "proxies"; there: {known}.',
+                f"Unknown proxy {name!r}. Available in the settings: {known}.",
+                suggestion='Add it under "proxies" in your settings, or install a package that offers it.',
             )
         spec = AgentSpec(name=name, command=(setting.command, *setting.args), env=setting.env)
         try:

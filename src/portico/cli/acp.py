@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from portico.agents.exit_report import describe_exit, stderr_note
 from portico.app.taps import open_trace, tap_stream
-from portico.cli.arguments import CommandParser, add_trace_flag, seconds, trace_path
+from portico.cli.arguments import CommandParser, add_proxy_flag, add_trace_flag, seconds, trace_path
 from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.conductor.assembly import Assembly, StartLimit
 from portico.conductor.chain import Chain
@@ -56,9 +56,7 @@ def run(arguments: Sequence[str]) -> int:
         "--agent", metavar="NAME", help="the agent to run (default: the setting agent, else porter)"
     )
     agent.add_argument("--agent-command", metavar="CMD", help='any ACP agent, as in "my-agent --acp"')
-    parser.add_argument(
-        "--proxy", metavar="NAME", action="append", default=[], help="add a proxy from the settings, in order"
-    )
+    add_proxy_flag(parser)
     bare = parser.add_mutually_exclusive_group()
     bare.add_argument("--no-proxies", action="store_true", help="the bare agent, with nothing in between")
     bare.add_argument(

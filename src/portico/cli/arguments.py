@@ -135,6 +135,16 @@ def add_trace_flag(parser: CommandParser) -> None:
     )
 
 
+def add_proxy_flag(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--proxy",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="proxy to add to the chain: a name under proxies in the settings, or of a trusted package; repeatable",
+    )
+
+
 def trace_path(flags: argparse.Namespace) -> Path | None:
     """The file named by `--trace`."""
     return None if flags.trace is None else Path(require_utf8(flags.trace, "The name of the trace"))

@@ -8,6 +8,8 @@ import os
 import sys
 from importlib import import_module
 
+from portico.processes.garbage_collection import PausedCollection
+
 COMMANDS = {
     "exec": "send one prompt to an agent and stream the turn",
     "chat": "chat with an agent in the terminal",
@@ -61,7 +63,8 @@ def _run(words: list[str]) -> int:
     name = _ALIASES.get(rest[0], rest[0])
     if name not in COMMANDS:
         raise _unknown(name)
-    command = import_module(f"portico.cli.{name}")
+    with PausedCollection():
+        command = import_module(f"portico.cli.{name}")
     try:
         return int(command.run([*rest[1:], *leading]))
     except SystemExit:  # argparse has printed the help

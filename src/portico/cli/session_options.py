@@ -12,7 +12,7 @@ from portico.agents.registry import AgentRegistry
 from portico.app.chain import ChainOptions
 from portico.app.host import Host, python_program
 from portico.cli.agent_installation import offer_installation
-from portico.cli.arguments import CommandParser, require_folder, require_utf8
+from portico.cli.arguments import CommandParser, add_proxy_flag, require_folder, require_utf8
 from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.client.client_session import ClientSession
 from portico.client.local_session import LocalSession
@@ -109,6 +109,7 @@ def add_session_flags(parser: CommandParser) -> None:
         type=_tokens,
         help="how many tokens it may take, as in 200k",
     )
+    add_proxy_flag(parser)
     parser.add_argument("--wait", action="store_true", help="wait while another turn is in the way")
 
 
@@ -126,7 +127,7 @@ def chain_options_of(flags: argparse.Namespace) -> ChainOptions:
     """What the flags add to the settings. InvalidInput for a rule that makes no sense."""
     for rule in (*flags.allow, *flags.deny):
         parse_rule(rule)
-    return ChainOptions(allow=tuple(flags.allow), deny=tuple(flags.deny))
+    return ChainOptions(allow=tuple(flags.allow), deny=tuple(flags.deny), proxies=tuple(flags.proxy))
 
 
 def agent_options_of(flags: argparse.Namespace) -> dict[str, str | bool]:
@@ -272,6 +273,7 @@ def _check_joining(flags: argparse.Namespace, spec: AgentSpec, earlier: SessionS
     chosen = {
         "--allow": flags.allow or None,
         "--deny": flags.deny or None,
+        "--proxy": flags.proxy or None,
         "--trace": flags.trace or None,
         "--sandbox": flags.sandbox,
         "--budget-usd": flags.budget_usd,

@@ -17,6 +17,7 @@
 | `review.linked`      | user    | user only                                                 |
 | `sandbox`            | user    | user; a workspace, trusted or not, may ask for more       |
 | `trustedWorkspaces`  | user    | user only                                                 |
+| `trustedPackages`    | user    | user only                                                 |
 
 An untrusted workspace can only restrict: it can deny, and lower budgets.
 A broken workspace file counts as empty and is reported in `Settings.problems`; a broken user file is an error.
@@ -108,6 +109,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     review: ReviewSetting = ReviewSetting()
     sandbox: SandboxSetting = SandboxSetting()
     trusted_workspaces: tuple[str, ...] = ()
+    trusted_packages: tuple[str, ...] = ()
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -124,6 +126,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     review: ReviewSetting
     sandbox: SandboxSetting
     trusted: bool
+    trusted_packages: tuple[str, ...] = ()
+    """Installed packages whose proxies may run inside Portico."""
     problems: tuple[str, ...] = ()
     """Problems of the workspace's file, which were ignored."""
 
@@ -158,6 +162,7 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
         ),
         sandbox=user.sandbox.at_least(project.sandbox),
         trusted=trusted,
+        trusted_packages=user.trusted_packages,
         problems=problems,
     )
 
@@ -219,6 +224,7 @@ _DESCRIPTIONS = {
     "review": "how changes reach your files, and which files they may reach",
     "sandbox": "the sandbox of agents, and exceptions from it",
     "trustedWorkspaces": "folders whose settings may choose programs and permissions",
+    "trustedPackages": "installed packages whose proxies may run inside Portico",
 }
 
 

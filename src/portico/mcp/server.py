@@ -15,7 +15,7 @@ import portico
 from portico.domain import codecs
 from portico.mcp import protocol
 from portico.mcp.protocol import fields_of, present, raw
-from portico.mcp.tools import McpText, Notify, ServerTool, ServerToolCall, ServerToolFailure, ServerToolResult
+from portico.mcp.tools import McpText, Notify, Tool, ToolCall, ToolFailure, ToolResult
 from portico.rpc.messages import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class ToolServer:
     def __init__(
         self,
         name: str,
-        tools: Sequence[ServerTool],
+        tools: Sequence[Tool],
         *,
         instructions: str | None = None,
         result_limit: int = RESULT_LIMIT,
@@ -119,7 +119,7 @@ class ToolServer:
             known = ", ".join(self._tools) or "none"
             raise RpcError(INVALID_PARAMS, f"there is no tool {params.name}; the tools are: {known}")
         token = fields_of(present(params.meta)).get("progressToken")
-        call = ServerToolCall(params.arguments or {}, request.session_id, request.cwd, request.notify, token)
+        call = ToolCall(params.arguments or {}, request.session_id, request.cwd, request.notify, token)
         result = await _run(tool, call)
         size = sum(len(bytes(part)) for part in result.values() if isinstance(part, Raw))
         if size > self._result_limit:
@@ -136,11 +136,11 @@ class _CallParams(msgspec.Struct, frozen=True):
     meta: Raw | UnsetType = msgspec.field(default=UNSET, name="_meta")
 
 
-async def _run(tool: ServerTool, call: ServerToolCall) -> dict[str, Any]:
+async def _run(tool: Tool, call: ToolCall) -> dict[str, Any]:
     try:
         result = await tool.run(call)
-        return _encoded(ServerToolResult((McpText(result),)) if isinstance(result, str) else result)
-    except ServerToolFailure as failure:
+        return _encoded(ToolResult((McpText(result),)) if isinstance(result, str) else result)
+    except ToolFailure as failure:
         return _failed(str(failure))
     except Exception as error:  # top level of a tool: the model is told, and the session goes on
         log.exception("the tool %s failed", tool.name)
@@ -151,10 +151,10 @@ async def _run(tool: ServerTool, call: ServerToolCall) -> dict[str, Any]:
 
 
 def _failed(words: str) -> dict[str, Any]:
-    return _encoded(ServerToolResult((McpText(words),), is_error=True))
+    return _encoded(ToolResult((McpText(words),), is_error=True))
 
 
-def _encoded(result: ServerToolResult) -> dict[str, Any]:
+def _encoded(result: ToolResult) -> dict[str, Any]:
     made: dict[str, Any] = {"content": raw(result.content)}
     if not isinstance(result.structured, UnsetType):
         made["structuredContent"] = structured = raw(result.structured)
@@ -165,7 +165,7 @@ def _encoded(result: ServerToolResult) -> dict[str, Any]:
     return made
 
 
-def _declaration(tool: ServerTool) -> dict[str, Any]:
+def _declaration(tool: Tool) -> dict[str, Any]:
     made: dict[str, Any] = {
         "name": tool.name,
         "description": tool.description,

@@ -17,7 +17,7 @@ Notify = Callable[[str, Any], None]
 """Sends the agent a notification that belongs to the request being answered."""
 
 
-class ServerToolFailure(Exception):
+class ToolFailure(Exception):
     """The call could not be done, said in words that help the model to do it right."""
 
 
@@ -29,10 +29,12 @@ class McpImage(msgspec.Struct, frozen=True, rename="camel", tag_field="type", ta
 
 
 class McpText(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
+    """Text for the model."""
+
     text: str
 
 
-class ServerToolResult(msgspec.Struct, frozen=True):
+class ToolResult(msgspec.Struct, frozen=True):
     """What a call came to. A structured value that has no words of its own is shown as JSON."""
 
     content: tuple[McpText | McpImage, ...] = ()
@@ -40,7 +42,7 @@ class ServerToolResult(msgspec.Struct, frozen=True):
     is_error: bool = False
 
 
-class ServerToolCall(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True):
     """One call by the model. `session_id` is None while the agent is still opening the session."""
 
     arguments: dict[str, Any]
@@ -61,13 +63,13 @@ class ServerToolCall(msgspec.Struct, frozen=True):
         try:
             return codecs.convert(self.arguments, type)
         except msgspec.ValidationError as error:
-            raise ServerToolFailure(f"The arguments do not fit the tool's schema: {error}") from error
+            raise ToolFailure(f"The arguments do not fit the tool's schema: {error}") from error
 
 
-Run = Callable[[ServerToolCall], Awaitable[ServerToolResult | str]]
+Run = Callable[[ToolCall], Awaitable[ToolResult | str]]
 
 
-class ServerTool(msgspec.Struct, frozen=True):
+class Tool(msgspec.Struct, frozen=True):
     """`input_schema` is a JSON Schema of an object; `schema_of` makes one from a struct."""
 
     name: str

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from portico.acp import _schema as schema
@@ -18,6 +17,7 @@ from portico.porter.mcp import http_transport as mcp_http
 from portico.porter.mcp import stdio_transport as mcp_pipes
 from tests.porter.client import allow_for_session, connected
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls, results_in
+from tests.support.processes import child_scripts
 
 PROGRAM = Path(__file__).with_name("hostile_server.py")
 _OK = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: "
@@ -31,7 +31,7 @@ def program(manners: str, name: str = "web") -> schema.McpServer:
 
 
 def children() -> int:
-    return sum(str(PROGRAM) in one.cmdline() for one in psutil.Process().children(recursive=True))
+    return len(child_scripts(PROGRAM))
 
 
 def offered(model: ScriptedModel) -> list[str]:

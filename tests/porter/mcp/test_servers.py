@@ -16,6 +16,7 @@ from portico.acp import _schema as schema
 from portico.porter.mcp import client as mcp_client
 from tests.porter.client import DEADLINE, connected, reject
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls, results_in
+from tests.support.processes import child_scripts
 from tests.support.waiting import wait_until
 
 PROGRAM = Path(__file__).with_name("server.py")
@@ -40,14 +41,7 @@ def offers_sums(model: ScriptedModel) -> bool:
 
 
 def children() -> list[int]:
-    return [one.pid for one in psutil.Process().children(recursive=True) if is_server(one)]
-
-
-def is_server(process: psutil.Process) -> bool:
-    try:
-        return str(PROGRAM) in process.cmdline()
-    except psutil.NoSuchProcess:
-        return False
+    return child_scripts(PROGRAM)
 
 
 @pytest.mark.parametrize("manners", ["good", "modern"])

@@ -20,7 +20,7 @@ from portico.domain.errors import PorticoError
 from portico.domain.ids import SessionId
 from portico.domain.windows import CodeLookup, CodeLookupResult, LookupKind, TerminalCommand, WindowAbilities
 from portico.mcp.server import InProcessServer, ToolServer
-from portico.mcp.tools import ServerTool, ServerToolCall, ServerToolFailure, schema_of
+from portico.mcp.tools import Tool, ToolCall, ToolFailure, schema_of
 from portico.sessions.ports import EditorFiles
 from portico.sessions.windows import Window, Windows
 
@@ -49,7 +49,7 @@ Only for commands that need a person: a login, a password, a prompt to answer, a
 output and no exit code. Run everything else with your own tools."""
 
 _LONGEST_TITLE = 60
-_Run = Callable[[SessionPaths, ServerToolCall], Awaitable[str]]
+_Run = Callable[[SessionPaths, ToolCall], Awaitable[str]]
 
 
 class CodeIntelligence(McpProxy):
@@ -72,14 +72,12 @@ class CodeIntelligence(McpProxy):
         if abilities.commands and session.placed.reads_only is not True:
             run = partial(self._run_in_terminal, session, ground)
             schema = schema_of(InTerminal)
-            tools.append(ServerTool("run_in_terminal", _TERMINAL, schema, run, title="Run in your terminal"))
+            tools.append(Tool("run_in_terminal", _TERMINAL, schema, run, title="Run in your terminal"))
         return (ToolServer(SERVER_NAME, tools, instructions=_INSTRUCTIONS),) if tools else ()
 
-    def _lookups(self, ground: SessionPaths) -> list[ServerTool]:
-        def tool(
-            name: str, title: str, description: str, arguments: type[msgspec.Struct], run: _Run
-        ) -> ServerTool:
-            return ServerTool(
+    def _lookups(self, ground: SessionPaths) -> list[Tool]:
+        def tool(name: str, title: str, description: str, arguments: type[msgspec.Struct], run: _Run) -> Tool:
+            return Tool(
                 name, description, schema_of(arguments), partial(run, ground), title=title, read_only=True
             )
 
@@ -91,26 +89,26 @@ class CodeIntelligence(McpProxy):
             tool("diagnostics", "List problems", _DIAGNOSTICS, AboutFile, self._diagnostics),
         ]
 
-    async def _definition(self, ground: SessionPaths, call: ServerToolCall) -> str:
+    async def _definition(self, ground: SessionPaths, call: ToolCall) -> str:
         found = await self._at_name(ground, "definition", call.read(AboutName))
         return describe_places(found, ground, nothing="The editor knows no definition of that name.")
 
-    async def _references(self, ground: SessionPaths, call: ServerToolCall) -> str:
+    async def _references(self, ground: SessionPaths, call: ToolCall) -> str:
         found = await self._at_name(ground, "references", call.read(AboutName))
         return describe_places(found, ground, nothing="The editor knows no use of that name.")
 
-    async def _hover(self, ground: SessionPaths, call: ServerToolCall) -> str:
+    async def _hover(self, ground: SessionPaths, call: ToolCall) -> str:
         return describe_hover(await self._at_name(ground, "hover", call.read(AboutName)))
 
-    async def _symbols(self, ground: SessionPaths, call: ServerToolCall) -> str:
+    async def _symbols(self, ground: SessionPaths, call: ToolCall) -> str:
         asked = call.read(AboutSymbols)
         if bool(asked.path) is bool(asked.query):
-            raise ServerToolFailure("Give either path, for one file, or query, for the whole workspace.")
+            raise ToolFailure("Give either path, for one file, or query, for the whole workspace.")
         path = await self._checked(ground, asked.path) if asked.path else ""
         found = await self._look_up(ground, CodeLookup(kind="symbols", path=path, query=asked.query))
         return describe_places(found, ground, nothing="The editor knows no such symbol.")
 
-    async def _diagnostics(self, ground: SessionPaths, call: ServerToolCall) -> str:
+    async def _diagnostics(self, ground: SessionPaths, call: ToolCall) -> str:
         asked = call.read(AboutFile)
         path = await self._checked(ground, asked.path) if asked.path else ""
         return describe_problems(
@@ -121,7 +119,7 @@ class CodeIntelligence(McpProxy):
         path = ground.theirs(asked.path)
         place = find_symbol(await self._read(ground, path), asked.symbol, asked.line)
         if place is None:
-            raise ServerToolFailure(
+            raise ToolFailure(
                 f"{asked.path} does not have the name {asked.symbol!r} in it, as the person has it open. "
                 "Read the file, and give the name as it is written there."
             )
@@ -138,29 +136,25 @@ class CodeIntelligence(McpProxy):
         try:
             return await self._files_of(ground.session_id, ground.workspace).read_text(path)
         except PorticoError as error:
-            raise ServerToolFailure(_words(error)) from error
+            raise ToolFailure(_words(error)) from error
 
     async def _look_up(self, ground: SessionPaths, lookup: CodeLookup) -> CodeLookupResult:
         window = self._window(ground)
         if not window.abilities.lookups:
-            raise ServerToolFailure(
+            raise ToolFailure(
                 "The person's editor answers no such questions any more. Search the files instead."
             )
         try:
             return await window.look_up(ground.session_id, lookup)
         except PorticoError as error:
-            raise ServerToolFailure(f"{error.message} Search the files instead.") from error
+            raise ToolFailure(f"{error.message} Search the files instead.") from error
 
-    async def _run_in_terminal(
-        self, session: ChainSession, ground: SessionPaths, call: ServerToolCall
-    ) -> str:
+    async def _run_in_terminal(self, session: ChainSession, ground: SessionPaths, call: ToolCall) -> str:
         asked = call.read(InTerminal)
         cwd = ground.theirs(asked.cwd or ".")
         window = self._window(ground)
         if not window.abilities.commands:
-            raise ServerToolFailure(
-                "The person's editor offers no terminal any more. Ask the person to run it."
-            )
+            raise ToolFailure("The person's editor offers no terminal any more. Ask the person to run it.")
         question = TerminalPermission(
             session_id=session.session_id or "", command=asked.command, cwd=cwd, reason=asked.reason
         )
@@ -170,9 +164,9 @@ class CodeIntelligence(McpProxy):
         try:
             sent = await window.dispatch(ground.session_id, command)
         except PorticoError as error:
-            raise ServerToolFailure(f"{error.message} Ask the person whether the command runs.") from error
+            raise ToolFailure(f"{error.message} Ask the person whether the command runs.") from error
         if not sent.sent:
-            raise ServerToolFailure(f"The command was not run. {sent.message}".strip())
+            raise ToolFailure(f"The command was not run. {sent.message}".strip())
         terminal = f" “{sent.terminal}”" if sent.terminal else ""
         return (
             f"The command was handed to the person's terminal{terminal}. What it prints is theirs: you cannot see "
@@ -182,7 +176,7 @@ class CodeIntelligence(McpProxy):
     def _window(self, ground: SessionPaths) -> Window:
         window = self._windows.of(ground.workspace)
         if window is None:
-            raise ServerToolFailure(
+            raise ToolFailure(
                 "The person has closed the editor that could answer this. Go on with your own tools."
             )
         return window

@@ -14,7 +14,7 @@ from portico.acp.lenient_decoder import decode
 from portico.conductor.message import Message, notification, outcome, request
 from portico.conductor.permissions.wire_format import PermissionCancel
 from portico.conductor.proxy import ProxyContext
-from portico.mcp.tools import ServerToolFailure
+from portico.mcp.tools import ToolFailure
 from portico.rpc.messages import CANCEL_REQUEST, RpcError
 
 _ALLOW, _REJECT = "run", "leave"
@@ -34,14 +34,14 @@ class TerminalPermission(msgspec.Struct, frozen=True, kw_only=True):
 async def request_terminal_permission(place: ProxyContext, asked: TerminalPermission) -> None:
     """Returns when the person agrees. ToolFailure, for the model, if not."""
     if not asked.session_id:
-        raise ServerToolFailure("The session is still being opened. Call again in your turn.")
+        raise ToolFailure("The session is still being opened. Call again in your turn.")
     try:
         answer = decode(await _answer(place, _question(asked)), acp.RequestPermissionResponse)
     except (RpcError, msgspec.DecodeError) as error:
-        raise ServerToolFailure("The person could not be asked, so the command was not run.") from error
+        raise ToolFailure("The person could not be asked, so the command was not run.") from error
     chosen = answer.outcome
     if not isinstance(chosen, acp.SelectedPermissionOutcome) or chosen.option_id != _ALLOW:
-        raise ServerToolFailure(
+        raise ToolFailure(
             "The person did not agree, so the command was not run. Go on without it, or ask why."
         )
 

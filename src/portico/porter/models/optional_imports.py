@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from portico.domain.errors import InvalidInput
+from portico.processes.garbage_collection import PausedCollection
 
 _imports = threading.Lock()
 
@@ -19,7 +20,7 @@ def import_guard(user: str, extra: str) -> Iterator[None]:
 
     Raises InvalidInput when a package is missing or does not load.
     """
-    with _imports:
+    with _imports, PausedCollection():
         try:
             yield
         except ImportError as error:

@@ -23,10 +23,10 @@ from portico.domain.reviews import ProposedFile
 from portico.mcp.server import InProcessServer, ToolServer
 from portico.mcp.tools import (
     McpText,
-    ServerTool,
-    ServerToolCall,
-    ServerToolFailure,
-    ServerToolResult,
+    Tool,
+    ToolCall,
+    ToolFailure,
+    ToolResult,
     schema_of,
 )
 from portico.review.acp.change_request import AskedChanges, ChangeReader
@@ -82,7 +82,7 @@ class ProposalToolProxy(McpProxy):
         # An agent may have to start a program for each server: only where changes are reviewed anyway.
         if not session.placed.session or session.placed.mode == "direct":
             return ()
-        tool = ServerTool(
+        tool = Tool(
             "propose_changes",
             _DESCRIPTION,
             schema_of(AskedChanges),
@@ -92,7 +92,7 @@ class ProposalToolProxy(McpProxy):
         )
         return (ToolServer(SERVER_NAME, [tool]),)
 
-    async def _called(self, session: ChainSession, call: ServerToolCall) -> ServerToolResult:
+    async def _called(self, session: ChainSession, call: ToolCall) -> ToolResult:
         asked = call.read(AskedChanges)
         workspace = Path(session.placed.workspace or session.cwd)
         try:
@@ -103,16 +103,16 @@ class ProposalToolProxy(McpProxy):
                 proposal = await self._propose(session.placed.session, workspace, understood.changes)
         except PorticoError as error:
             hint = f" {error.suggestion}" if error.suggestion else ""
-            raise ServerToolFailure(error.message + hint) from error
+            raise ToolFailure(error.message + hint) from error
         if proposal is None:
-            raise ServerToolFailure("Nothing was proposed: the files have these contents already.")
+            raise ToolFailure("Nothing was proposed: the files have these contents already.")
         if self._client_knows_portico and session.session_id is not None:
             fields: dict[str, Any] = msgspec.to_builtins(proposal)
             self.tell_client(PROPOSAL_UPDATED, {**fields, "sessionId": session.session_id})
         return _result(proposal, understood.warnings)
 
 
-def _result(proposal: ProposalUpdated, warnings: Sequence[str]) -> ServerToolResult:
+def _result(proposal: ProposalUpdated, warnings: Sequence[str]) -> ToolResult:
     changes = tuple(
         ProposedChange(
             path=file.path,
@@ -134,7 +134,7 @@ def _result(proposal: ProposalUpdated, warnings: Sequence[str]) -> ServerToolRes
         *(_line(file) for file in proposal.files),
         *warnings,
     ]
-    return ServerToolResult((McpText("\n".join(lines)),), structured=value)
+    return ToolResult((McpText("\n".join(lines)),), structured=value)
 
 
 def _line(file: ProposedFile) -> str:

@@ -1,0 +1,262 @@
+"""Trace one real prompt through Portico, and print the modules it reaches in the order of their first call.
+
+    python scripts/trace_turn.py                    both walks, as text
+    python scripts/trace_turn.py --json FILE        the same, for scripts/draw_architecture.py
+    python scripts/trace_turn.py --program PYTHON   of another checkout, to compare
+
+Two walks are traced, each a `/write` by Porter in proposal mode: `host` is a new session of `portico serve`, from
+StartSession to the end of its first turn; `exec` is `portico exec` from its first line to its last. A *visit* is a
+stay in one package; a *re-entry* is a visit to a package that the walk had left. Not counted: code that runs while
+a module is being imported, generated code, and the packages that every other one uses like a library.
+"""
+
+import argparse
+import asyncio
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+PROMPT = "/write hello.txt\nhello\n"
+SERVICE = "/portico.v1.AgentService/"
+PATIENCE = 60.0
+# The lower layers: values, files, processes, settings, JSON-RPC. Nothing on the way of a prompt is decided there.
+LIBRARIES = frozenset({"api", "config", "domain", "files", "processes", "rpc", "sandbox"})
+GENERATED = ("api/v1/", "acp/_schema", "doors/connect/generated/")
+
+
+_EVENT_LOOP = asyncio.events.__file__
+"""Below it on the stack is the command that runs the loop, not what led to the call."""
+
+
+class Arrival(NamedTuple):
+    """The first call of a module in a walk, and the module of ours that led there."""
+
+    module: str
+    caller: str | None
+
+    @property
+    def package(self) -> str:
+        return self.module.partition("/")[0]
+
+
+class Walk(NamedTuple):
+    """Modules in the order in which one turn first reaches them."""
+
+    name: str
+    arrivals: list[Arrival]
+
+    @property
+    def packages(self) -> set[str]:
+        return {arrival.package for arrival in self.arrivals}
+
+    @property
+    def visits(self) -> list[str]:
+        """The packages in order, neighbours of one package taken together."""
+        names = [arrival.package for arrival in self.arrivals]
+        return [name for at, name in enumerate(names) if at == 0 or names[at - 1] != name]
+
+    @property
+    def re_entries(self) -> int:
+        return len(self.visits) - len(self.packages)
+
+
+class Recorder:
+    """A profile function that notes the first call of every module of Portico."""
+
+    def __init__(self, package: Path) -> None:
+        self._package = f"{package}{os.sep}"
+        self._found: dict[str, str | None] = {}
+
+    def start(self, *_: object) -> None:
+        self._found.clear()
+        threading.setprofile(self)
+        sys.setprofile(self)
+
+    def write(self, output: Path) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)
+        found = [
+            (self._name(module), caller and self._name(caller)) for module, caller in self._found.items()
+        ]
+        partial = output.with_suffix(".partial")
+        partial.write_text(json.dumps([pair for pair in found if not pair[0].startswith(GENERATED)]))
+        partial.replace(output)
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        file = frame.f_code.co_filename
+        is_new = event == "call" and file not in self._found and file.startswith(self._package)
+        if is_new and not _is_import(frame):
+            self._found[file] = self._caller(frame)
+
+    def _caller(self, frame: FrameType) -> str | None:
+        caller = frame.f_back
+        while caller is not None:
+            file = caller.f_code.co_filename
+            if file == _EVENT_LOOP:
+                return None
+            if file != frame.f_code.co_filename and file.startswith(self._package):
+                return file
+            caller = caller.f_back
+        return None
+
+    def _name(self, file: str) -> str:
+        return file.removeprefix(self._package).removesuffix(".py").replace(os.sep, "/")
+
+
+def _is_import(frame: FrameType | None) -> bool:
+    """Whether a module is being executed anywhere on the stack."""
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") != "__main__":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def record(output: Path, arguments: list[str], *, at_signal: bool) -> int:
+    """Run `portico` in this process under the recorder; with `at_signal`, from SIGUSR1 to SIGUSR2."""
+    import portico
+    from portico.cli.main import main as run
+
+    recorder = Recorder(Path(portico.__file__).parent)
+    if at_signal:
+        signal.signal(signal.SIGUSR1, recorder.start)
+        signal.signal(signal.SIGUSR2, lambda *_: recorder.write(output))
+        return run(arguments)
+    recorder.start()
+    try:
+        return run(arguments)
+    finally:
+        recorder.write(output)
+
+
+def trace_exec(program: str) -> Walk:
+    with _scene() as (folder, workspace, environ):
+        output = folder / "exec.json"
+        command = _recorded(program, output, "exec", "--mode", "proposal", "--json-stream", PROMPT)
+        subprocess.run(command, cwd=workspace, env=environ, check=True, stdout=subprocess.DEVNULL)
+        return _read(output, "exec")
+
+
+def trace_host(program: str) -> Walk:
+    with _scene() as (folder, workspace, environ):
+        output = folder / "host.json"
+        command = _recorded(program, output, "serve", "--cwd", str(workspace), at_signal=True)
+        server = subprocess.Popen(command, cwd=workspace, env=environ, stdout=subprocess.DEVNULL)
+        try:
+            record_file = _wait_for(lambda: next(iter(folder.rglob("server.json")), None))
+            address = json.loads(record_file.read_text())
+            token = Path(address["token_file"]).read_text().strip()
+            server.send_signal(signal.SIGUSR1)
+            started = _call(address["port"], token, "StartSession", {"mode": "REVIEW_MODE_PROPOSAL"})
+            detail = json.loads(started)["session"]
+            session_id = detail.get("sessionId") or detail["summary"]["sessionId"]
+            told = _call(
+                address["port"], token, "Invoke", {"sessionId": session_id, "text": PROMPT}, stream=True
+            )
+            if b"turnEnded" not in told:
+                raise SystemExit("The turn did not end as it should.")
+            server.send_signal(signal.SIGUSR2)
+            _wait_for(lambda: output if output.exists() else None)
+            return _read(output, "host")
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(PATIENCE)
+
+
+@contextmanager
+def _scene() -> Iterator[tuple[Path, Path, Mapping[str, str]]]:
+    """A home of its own and a git repository with one commit, which are removed again."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        workspace = folder / "workspace"
+        workspace.mkdir()
+        (workspace / "README.md").write_text("# Example\n")
+        identity = ("-c", "user.name=example", "-c", "user.email=example@example.com")
+        for words in (("init", "-q"), ("add", "."), (*identity, "commit", "-qm", "Begin")):
+            subprocess.run(["git", *words], cwd=workspace, check=True)
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("PORTICO_", "XDG_"))}
+        yield folder, workspace, {**kept, "HOME": name, "PORTICO_HOME": str(folder / "portico")}
+
+
+def _recorded(program: str, output: Path, *arguments: str, at_signal: bool = False) -> list[str]:
+    flags = ["--record", str(output), *(["--at-signal"] if at_signal else [])]
+    return [program, str(Path(__file__).resolve()), *flags, "--", *arguments]
+
+
+def _read(output: Path, name: str) -> Walk:
+    arrivals = [Arrival(*pair) for pair in json.loads(output.read_text())]
+    return Walk(name, [arrival for arrival in arrivals if arrival.package not in LIBRARIES])
+
+
+def _wait_for(found: Any) -> Any:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if (value := found()) is not None:
+            return value
+        time.sleep(0.05)
+    raise SystemExit("The server did not do its part in time.")
+
+
+def _call(port: int, token: str, method: str, request: Mapping[str, str], *, stream: bool = False) -> bytes:
+    body = json.dumps(request).encode()
+    kind = "application/json"
+    if stream:
+        body, kind = b"\x00" + len(body).to_bytes(4, "big") + body, "application/connect+json"
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": kind}
+        connection.request("POST", SERVICE + method, body=body, headers=headers)
+        response = connection.getresponse()
+        content = response.read()
+    finally:
+        connection.close()
+    if response.status != 200:
+        raise SystemExit(f"{method} failed: {content.decode(errors='replace')}")
+    return content
+
+
+def _print(walk: Walk) -> None:
+    print(f"{walk.name}: {len(walk.arrivals)} modules in {len(walk.packages)} packages")
+    print(f"  {len(walk.visits)} visits, {walk.re_entries} re-entries")
+    before = None
+    for arrival in walk.arrivals:
+        print(f"  {arrival.package if arrival.package != before else '':<12} {arrival.module}")
+        before = arrival.package
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--program", default=sys.executable, help="Python that Portico is installed for")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the walks there instead of printing them"
+    )
+    parser.add_argument("--record", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--at-signal", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("arguments", nargs="*", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.record:
+        return record(options.record, options.arguments, at_signal=options.at_signal)
+    walks = [trace_host(options.program), trace_exec(options.program)]
+    if options.json:
+        options.json.write_text(json.dumps({walk.name: walk.arrivals for walk in walks}, indent=1))
+    else:
+        for walk in walks:
+            _print(walk)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
