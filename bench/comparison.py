@@ -75,9 +75,9 @@ def measure() -> Section:
         work = _Folder(Path(folder))
         contenders = {
             "git": work.by_git,
-            "checkpoint": work.checkpoint,
-            "untouched": work.untouched,
             "touched": work.touched,
+            "untouched": work.untouched,
+            "checkpoint": work.checkpoint,
         }
         found: dict[str, Samples] = time_in_turns(contenders, ROUNDS)
     return Section(

@@ -20,12 +20,12 @@ from portico.review.editor.unsaved_buffers import WorkspaceView
 from portico.review.recovery import ReviewRecovery
 from portico.review.session_records import ReviewRecord, ReviewRecords
 from portico.review.sync import ProposalSync
+from portico.review.text.names import name_some
 from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy
 
 _SLUG_WORDS = 6
 _SLUG_LETTERS = 40
 _LABEL_LETTERS = 80
-_NAMED = 5
 
 
 class ReviewParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,22 +199,18 @@ def branch_slug(label: str) -> str:
 
 def _unread(view: WorkspaceView) -> Notice:
     paths = sorted(map(view.shown, view.unread))
-    more = len(paths) - _NAMED
     return Notice(
         level="warning",
-        text=f"The agent has {', '.join(paths[:_NAMED])}{f' and {more} more' if more > 0 else ''} "
-        "without your unsaved changes, which your editor did not report.",
+        text=f"The agent has {name_some(paths)} without your unsaved changes, which your editor did not report.",
         details="\n".join(sorted(set(view.unread.values()))),
     )
 
 
 def _left_out(working_copy: WorkingCopy) -> Notice:
     lines = [f"{each.path}: {each.reason}" for each in working_copy.left_out]
-    names = ", ".join(each.path for each in working_copy.left_out[:_NAMED])
-    more = len(lines) - _NAMED
+    names = name_some([each.path for each in working_copy.left_out])
     return Notice(
         level="info",
-        text=f"The agent's working copy differs from your files in: {names}"
-        f"{f' and {more} more' if more > 0 else ''}.",
+        text=f"The agent's working copy differs from your files in: {names}.",
         details="\n".join(lines),
     )

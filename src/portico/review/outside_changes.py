@@ -33,10 +33,10 @@ from portico.review.files.worker_thread import run_to_end
 from portico.review.git.file_lister import inside
 from portico.review.git.repository import find_repository
 from portico.review.session_records import file_name
+from portico.review.text.names import name_some
 
 _LISTING_SECONDS = 5.0
 _GIVING_UP_SECONDS = 600.0
-_NAMED = 5
 _LISTED = 100
 _GIT, _WORK, _IGNORED = range(3)
 _PATH_BYTES = 16 * 1024
@@ -230,8 +230,7 @@ def _notice(
     beside: bool,
 ) -> Notice:
     paths = sorted(changes, key=lambda path: (_weight(path, unheld), path))
-    named = ", ".join(map(_plain, paths[:_NAMED]))
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    named = name_some([_plain(path) for path in paths])
     which = "This file" if len(paths) == 1 else "These files"
     lines = [_line(path, changes[path], kept=path not in unheld) for path in paths[:_LISTED]]
     if len(paths) > _LISTED:
@@ -244,7 +243,7 @@ def _notice(
     harmless = least == _IGNORED or (beside and least != _GIT)
     return Notice(
         level="info" if harmless else "warning",
-        text=f"{which} changed in your folder during this turn, outside the review: {named}{more}.",
+        text=f"{which} changed in your folder during this turn, outside the review: {named}.",
         details="\n".join(lines),
         code=CHANGED_OUTSIDE_REVIEW,
         paths=tuple(map(_plain, paths[:_LISTED])),

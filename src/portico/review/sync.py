@@ -18,10 +18,9 @@ from portico.review.editor.unsaved_buffers import WorkspaceView, see
 from portico.review.files.omitted_file import OmittedFile
 from portico.review.proposals.lifecycle import Proposals
 from portico.review.text.change_set import ChangeSet, paths_of
+from portico.review.text.names import is_text, name_some
 from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy
 from portico.sessions.windows import Windows
-
-_NAMED = 5
 
 
 class ProposalSync:
@@ -135,22 +134,14 @@ class ProposalSync:
 
 def _nameable(changes: ChangeSet) -> ChangeSet:
     """Changes to files that can be spoken of. A name that is no text stands in no record and in no event."""
-    named = tuple(one for one in changes.changes if _is_text(one.path + (one.old_path or "")))
+    named = tuple(one for one in changes.changes if is_text(one.path + (one.old_path or "")))
     return msgspec.structs.replace(changes, changes=named)
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _unclear(paths: Sequence[str]) -> Notice:
     return Notice(
         level="warning",
-        text=f"What you decided could not be carried over to the agent's own copy of {', '.join(paths[:_NAMED])}.",
+        text=f"Your decision could not be brought into the agent's working copy of {name_some(paths)}.",
         details="The agent has changed the same lines since. It may propose them again.",
     )
 
@@ -158,6 +149,6 @@ def _unclear(paths: Sequence[str]) -> Notice:
 def _kept_back(left_out: Sequence[OmittedFile]) -> Notice:
     return Notice(
         level="warning",
-        text=f"The agent changed {', '.join(one.path for one in left_out[:_NAMED])}, which cannot be proposed.",
+        text=f"The agent changed {name_some([one.path for one in left_out])}, which cannot be proposed.",
         details="\n".join(f"{one.path} {one.reason}" for one in left_out[:100]),
     )

@@ -35,20 +35,20 @@ class ReviewSubject(msgspec.Struct, frozen=True, kw_only=True):
 class TurnReview:
     """Steps of the review before and after each turn; `record` gets what the log or the editor should show.
 
-    A read-only session has no checkpoints and no proposals. The user's files are compared around each turn that
+    A read-only session has no checkpoints and no proposals. The person's files are compared around each turn that
     must not change them, unless a sandbox confines the agent.
     """
 
     def __init__(
         self,
-        target: ReviewSubject,
+        subject: ReviewSubject,
         reviews: ReviewProvider,
         record: Callable[[AnyPayload], None],
         *,
         review: Review | None = None,
         beside: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._target = target
+        self._subject = subject
         self._reviews = reviews
         self._record = record
         self._review = review
@@ -57,55 +57,55 @@ class TurnReview:
 
     @property
     def mode(self) -> ReviewMode:
-        return self._target.mode
+        return self._subject.mode
 
     @property
     def folder(self) -> Path:
         """Folder in which the agent works."""
-        return self._target.workspace if self._review is None else self._review.folder
+        return self._subject.workspace if self._review is None else self._review.folder
 
     @property
     def writes_workspace(self) -> bool:
-        """Whether the agent changes the user's own tree, which has one writer at a time."""
-        return not self._target.reads_only and self._target.mode in ("direct", "branch")
+        """Whether the agent changes the person's own tree, which has one writer at a time."""
+        return not self._subject.reads_only and self._subject.mode in ("direct", "branch")
 
     @property
     def placed(self) -> extensions.SessionPlacement:
         """`_meta` of the request that opens the agent's session."""
         return extensions.SessionPlacement(
-            session=self._target.session_id,
-            workspace=str(self._target.workspace),
-            mode=self._target.mode,
-            reads_only=self._target.reads_only or UNSET,
+            session=self._subject.session_id,
+            workspace=str(self._subject.workspace),
+            mode=self._subject.mode,
+            reads_only=self._subject.reads_only or UNSET,
         )
 
     async def open(self) -> None:
         """Recover the workspace from interrupted writes, then find or create the folder in which the agent works."""
-        self._record_all(await self._reviews.recover(self._target.workspace))
-        if self._review is None and not self._target.reads_only:
-            target = self._target
-            self._review = await self._reviews.open(target.session_id, target.workspace, target.mode)
+        self._record_all(await self._reviews.recover(self._subject.workspace))
+        if self._review is None and not self._subject.reads_only:
+            subject = self._subject
+            self._review = await self._reviews.open(subject.session_id, subject.workspace, subject.mode)
 
     def change(self, mode: ReviewMode) -> None:
         """Change the review mode; it takes effect when the review is opened next."""
-        self._target, self._review = msgspec.structs.replace(self._target, mode=mode), None
+        self._subject, self._review = msgspec.structs.replace(self._subject, mode=mode), None
 
     async def note_files(self, label: str, *, confined: bool) -> None:
         """Note the state of the files that this turn must not change, once per turn.
 
         A `confined` agent cannot change them, but in a worktree it can change the repository's branches.
         """
-        target = self._target
+        subject = self._subject
         wanted: Literal["nothing", "git", "all"] = "all"
         if confined:
-            wanted = "git" if target.mode == "worktree" and not target.reads_only else "nothing"
+            wanted = "git" if subject.mode == "worktree" and not subject.reads_only else "nothing"
         if self.writes_workspace or wanted in ("nothing", self._noted) or self._noted == "all":
             return
         self._noted = wanted
         try:
             self._record_all(
                 await self._reviews.note_files(
-                    target.session_id, target.workspace, label, git_only=wanted == "git"
+                    subject.session_id, subject.workspace, label, git_only=wanted == "git"
                 )
             )
         except PorticoError as error:
@@ -113,13 +113,13 @@ class TurnReview:
 
     async def begin_turn(self, label: str) -> None:
         """Take a checkpoint or prepare the working copy. In direct mode, a failure to do so is only a warning."""
-        self._record_all(await self._reviews.recover(self._target.workspace))
+        self._record_all(await self._reviews.recover(self._subject.workspace))
         if self._review is None:
             return
         try:
             self._record_all(await self._review.begin_turn(label))
         except PorticoError as error:
-            if self._target.mode != "direct":
+            if self._subject.mode != "direct":
                 raise
             self._record(_warning(_NO_CHECKPOINT, error))
 
@@ -127,7 +127,7 @@ class TurnReview:
         """Record what the turn changed. A step that fails is a warning, and the next step still runs."""
         if self._noted != "nothing":
             outside = self._reviews.changed_outside(
-                self._target.session_id, self._target.workspace, beside=self._beside()
+                self._subject.session_id, self._subject.workspace, beside=self._beside()
             )
             await self._record_result(outside, _NOT_COMPARED)
             self._noted = "nothing"
@@ -140,7 +140,9 @@ class TurnReview:
         except PorticoError as error:
             self._record(_warning(failure, error))
         except Exception as error:  # noqa: BLE001 - the turn ends
-            self._record(_warning(failure, internal_error(error, f"the review of {self._target.session_id}")))
+            self._record(
+                _warning(failure, internal_error(error, f"the review of {self._subject.session_id}"))
+            )
 
     def _record_all(self, payloads: Sequence[AnyPayload]) -> None:
         for payload in payloads:

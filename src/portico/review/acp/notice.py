@@ -1,4 +1,4 @@
-"""Notices for the user of an ACP editor, shown as tool calls: the only update that every editor displays."""
+"""Notices for the person of an ACP editor, shown as tool calls: the only update that every editor displays."""
 
 import secrets
 

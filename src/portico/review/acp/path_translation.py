@@ -1,9 +1,8 @@
 """Proxy that translates paths between the working copy of an agent and the workspace of the person.
 
-An agent that works in a folder of its own names files there; the person knows them in the workspace. What the
-agent says or asks is translated on its way to the client, and prompts are on their way to the agent, as are the
-places that tool servers are told of. Files and commands are no words: fs/* and terminal/* pass as they are. A chain
-without such a session costs nothing.
+An agent that works in a working copy names files there; the person knows them in the workspace. Messages of the
+agent are translated on their way to the client; prompts and the paths given to MCP servers are translated on their
+way to the agent. fs/* and terminal/* requests pass unchanged. A chain without such a session costs nothing.
 """
 
 import os

@@ -100,24 +100,24 @@ class _Turn:
 
 
 class ReviewProxy(WorkingCopyProxy):
-    """Stands left of the translation, so that the editor's words come to it as they are."""
+    """Stands on the client's side of the path translation, so that it sees the editor's own paths."""
 
     name = "review"
     client_methods = OPENING_METHODS | {
         "initialize", "session/prompt", "session/cancel", "session/list", "session/delete", CANCEL_REQUEST
     }  # fmt: skip
 
-    def __init__(self, needs: ReviewProxyOptions) -> None:
+    def __init__(self, options: ReviewProxyOptions) -> None:
         super().__init__()
-        self._needs = needs
-        self._talks: dict[str, EditorTurns] = {}
+        self._options = options
+        self._editor_turns: dict[str, EditorTurns] = {}
         self._turns: dict[str, _Turn] = {}
 
     def from_client(self, message: Message) -> None:
         match message.method:
             case "initialize":
                 self.met(message.params)
-                self.place.spawn(self._end_turns_at_the_end(), "writing down what is left")
+                self.place.spawn(self._end_turns_at_the_end(), "ending turns with the chain")
                 self.place.send_right(message)
             case "session/prompt":
                 self._prompt(message)
@@ -130,34 +130,34 @@ class ReviewProxy(WorkingCopyProxy):
             case "session/delete":
                 self.forward_right(message, lambda answer: self._deleted(message, answer))
             case _:
-                self.place.spawn(self._take_place(message), "finding a place for a session")
+                self.place.spawn(self._open_session(message), "opening a session")
 
-    async def _take_place(self, message: Message) -> None:
+    async def _open_session(self, message: Message) -> None:
         """Open a session in its working copy, and name the workspace in `_meta`."""
         try:
             asked = codecs.decode_json(message.params, _Opening)
         except msgspec.DecodeError:
             self.place.send_right(message)
             return
-        needs, workspace = self._needs, Path(asked.cwd)
+        options, workspace = self._options, Path(asked.cwd)
         known = None
         if message.method in _NAMED_BY_CLIENT and asked.session_id is not None:
-            known = needs.sessions.find(needs.agent, asked.session_id)
-        session_id = needs.make_id() if known is None else known.session_id
+            known = options.sessions.find(options.agent, asked.session_id)
+        session_id = options.make_id() if known is None else known.session_id
         try:
-            review = await needs.reviews.open(session_id, workspace, needs.mode)
+            review = await options.reviews.open(session_id, workspace, options.mode)
         except PorticoError as error:
             self.refuse_client(message, RpcError(INVALID_PARAMS, failure_message(error)))
             return
         files = None
         if review.folder != workspace:
-            files = WorkingCopyFiles(workspace, review.folder, needs.open_files, review.adopt)
+            files = WorkingCopyFiles(workspace, review.folder, options.open_files, review.adopt)
             self.opening.append(files)
         confined = files is not None and await self._is_confined(workspace)
         placed = SessionPlacement(
             session=session_id,
             workspace=asked.cwd,
-            mode=needs.mode,
+            mode=options.mode,
             reads_only=placement_in(asked.meta).reads_only,
         )
         fields = codecs.decode_json(message.params, dict[str, Raw])
@@ -188,7 +188,7 @@ class ReviewProxy(WorkingCopyProxy):
         """Whether a sandbox keeps the agent from writing a folder. Commands that the editor runs for it are
         not confined.
         """
-        return not self.runs_commands and await asyncio.to_thread(self._needs.keeps_out, workspace)
+        return not self.runs_commands and await asyncio.to_thread(self._options.keeps_out, workspace)
 
     def _opened(self, session: ReviewedSession, *, confined: bool) -> None:
         def tell(update: acp.SessionUpdate) -> None:
@@ -197,30 +197,30 @@ class ReviewProxy(WorkingCopyProxy):
             )
 
         self.sessions[session.agent_session_id] = session
-        self._talks[session.agent_session_id] = EditorTurns(
-            session, self._needs.reviews, tell, self.ask_client, confined=confined
+        self._editor_turns[session.agent_session_id] = EditorTurns(
+            session, self._options.reviews, tell, self.ask_client, confined=confined
         )
         named = EditorSession(
-            agent=self._needs.agent,
+            agent=self._options.agent,
             agent_session_id=session.agent_session_id,
             session_id=session.session_id,
             workspace=str(session.workspace),
-            mode=self._needs.mode,
+            mode=self._options.mode,
         )
         try:
-            self._needs.sessions.remember(named)
+            self._options.sessions.remember(named)
         except StoreFailed as error:  # It works as long as this process lives.
             log.warning("%s", error.message)
 
     def _deleted(self, asked: Message, answer: Message) -> None:
-        needs, agent_session_id = self._needs, _session_of(asked.params)
-        known = needs.sessions.find(needs.agent, agent_session_id)
+        options, agent_session_id = self._options, _session_of(asked.params)
+        known = options.sessions.find(options.agent, agent_session_id)
         if known is None or not succeeded(answer):
             self.place.send_left(answer)
             return
         self.sessions.pop(agent_session_id, None)
-        self._talks.pop(agent_session_id, None)
-        needs.sessions.forget(needs.agent, agent_session_id)
+        self._editor_turns.pop(agent_session_id, None)
+        options.sessions.forget(options.agent, agent_session_id)
         self.place.spawn(
             self._forget(known.session_id, Path(known.workspace), answer), "forgetting a session"
         )
@@ -228,7 +228,7 @@ class ReviewProxy(WorkingCopyProxy):
     async def _forget(self, session_id: SessionId, workspace: Path, answer: Message) -> None:
         """Delete the review state of a session, then pass on the agent's answer."""
         try:
-            await self._needs.reviews.forget(session_id, workspace)
+            await self._options.reviews.forget(session_id, workspace)
         except PorticoError as error:
             log.warning("what was kept for the session %s is still there: %s", session_id, error.message)
         self.place.send_left(answer)
@@ -252,7 +252,7 @@ class ReviewProxy(WorkingCopyProxy):
         except (RpcError, msgspec.DecodeError, KeyError):
             return answer
         for one in listed:
-            known = self._needs.sessions.find(self._needs.agent, str(one.get("sessionId")))
+            known = self._options.sessions.find(self._options.agent, str(one.get("sessionId")))
             if known is not None:
                 one["cwd"] = known.workspace
         shown = [one for one in listed if cwd in (None, one.get("cwd"))]
@@ -260,7 +260,7 @@ class ReviewProxy(WorkingCopyProxy):
 
     def _prompt(self, message: Message) -> None:
         session_id = _session_of(message.params)
-        turns = self._talks.get(session_id)
+        turns = self._editor_turns.get(session_id)
         if turns is None or session_id in self._turns or not message.is_request:
             self.place.send_right(message)
             return
@@ -312,7 +312,7 @@ class ReviewProxy(WorkingCopyProxy):
         try:
             await asyncio.get_running_loop().create_future()
         finally:
-            for turns in self._talks.values():
+            for turns in self._editor_turns.values():
                 with suppress(PorticoError, TimeoutError):
                     async with asyncio.timeout(_LAST_SECONDS):
                         await turns.end()

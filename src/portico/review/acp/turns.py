@@ -1,6 +1,6 @@
-"""Turns of one session in an ACP editor: begin, end, and ask the user to apply, keep or discard each proposal.
+"""Turns of one session in an ACP editor: begin, end, and ask the person to apply, keep or discard each proposal.
 
-`ReviewService` carries out the decision; nothing is applied unless the user chose to. A cancelled turn asks nothing:
+`ReviewService` carries out the decision; nothing is applied unless the person chose to. A cancelled turn asks nothing:
 its changes are kept as a proposal and shown after the next turn.
 """
 
@@ -55,10 +55,10 @@ class EditorTurns:
         self._confined = confined
         self._shown: set[tuple[str, int]] = set()
         self._running = False
-        target = ReviewSubject(
+        subject = ReviewSubject(
             session_id=session.session_id, workspace=session.workspace, mode=session.review.mode
         )
-        self._review = TurnReview(target, reviews, self._show, review=session.review)
+        self._review = TurnReview(subject, reviews, self._show, review=session.review)
 
     async def begin(self, label: str) -> None:
         """Prepare a turn; PorticoError if it must not begin."""
@@ -71,13 +71,13 @@ class EditorTurns:
         self._running = True
 
     async def end(self) -> None:
-        """Propose what the agent changed, without asking the user. Without a running turn, do nothing."""
+        """Propose what the agent changed, without asking the person. Without a running turn, do nothing."""
         if self._running:
             await self._review.end_turn()
             self._running = False
 
     async def finish(self, buffers: EditorBuffers, cancelled: asyncio.Event, *, asks: bool) -> None:
-        """End a turn and, if it `asks`, let the user decide on each open proposal that was not shown before."""
+        """End a turn and, if it `asks`, let the person decide on each open proposal that was not shown before."""
         try:
             await self.end()
             if asks:
@@ -114,7 +114,7 @@ class EditorTurns:
     async def _choice(
         self, card: ProposalCard, cancelled: asyncio.Event
     ) -> Literal["apply", "keep", "discard"]:
-        """The user's choice. Without a clear answer, the proposal is kept."""
+        """The person's choice. Without a clear answer, the proposal is kept."""
         question = asyncio.ensure_future(self._ask(_ASK, card.question(self.session.agent_session_id)))
         gone = asyncio.ensure_future(cancelled.wait())
         try:

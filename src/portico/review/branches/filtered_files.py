@@ -20,8 +20,7 @@ from portico.review.checkpoints.lifecycle import Checkpoints
 from portico.review.git.filters import clean, entries_of, store_as_is, with_entries
 from portico.review.git.repository import Repository
 from portico.review.git.uncommitted_work import UncommittedWork
-
-_NAMED = 5
+from portico.review.text.names import name_some
 
 
 class BranchStart(msgspec.Struct, frozen=True):
@@ -100,30 +99,24 @@ class FilteredFiles:
 
 
 def filter_run_notice(paths: Collection[str]) -> Notice:
-    return Notice(level="info", text=f"{_named(paths)} went through a filter of this repository.")
+    return Notice(level="info", text=f"{name_some(sorted(paths))} went through a filter of this repository.")
 
 
 def uncommitted_notice(paths: Collection[str]) -> Notice:
     return Notice(
         level="warning",
-        text=f"{_named(paths)} stayed in your files, uncommitted: only a filter program that the repository names "
+        text=f"{name_some(sorted(paths))} stayed in your files, uncommitted: only a filter program that the repository names "
         "could commit it, and this folder is not trusted. Commit it yourself with git.",
     )
 
 
 def unkept_notice(paths: Collection[str]) -> InvalidInput:
     return InvalidInput(
-        f"Only a filter program that the repository names could put {_named(paths)} on a branch, and this folder "
+        f"Only a filter program that the repository names could put {name_some(sorted(paths))} on a branch, and this folder "
         "is not trusted.",
         suggestion="Finish with merge or squash, which leaves it in your files; or add the folder to "
         "trustedWorkspaces in your settings.",
     )
-
-
-def _named(paths: Collection[str]) -> str:
-    shown = ", ".join(sorted(paths)[:_NAMED])
-    more = len(paths) - _NAMED
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _mode(place: Path) -> str | None:

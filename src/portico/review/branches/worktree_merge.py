@@ -20,6 +20,7 @@ from portico.review.branches.filtered_files import filter_run_notice, uncommitte
 from portico.review.branches.session_branches import FinishedWork, FinishMethod
 from portico.review.git.filters import clean, filtered_paths, with_entries
 from portico.review.git.private_git import private_git
+from portico.review.git.program import path_input
 from portico.review.git.repository import Head, Repository, submodule_of
 from portico.review.git.uncommitted_work import (
     check_index_free,
@@ -200,7 +201,7 @@ class WorktreeMerge:
                 await git.run("read-tree", tree)
                 # A file may be gone because a link is where its folder was, which git would not look behind.
                 for words, names in ((("--force-remove",), gone), (("--add", "--replace"), there)):
-                    given = b"".join(os.fsencode(name) + b"\0" for name in names)
+                    given = path_input(names)
                     await git.run("update-index", "-z", *words, "--stdin", given=given)
                 # A partial clone has not all that HEAD names, and needs it for nothing here.
                 return (await git.run("write-tree", "--missing-ok")).text

@@ -35,6 +35,7 @@ from portico.review.files.rollbacks import Rollback, Rollbacks
 from portico.review.files.worker_thread import run_to_end
 from portico.review.git.repository import RepositoryFinder
 from portico.review.git.tree_changes import TreeChange, tree_changes
+from portico.review.text.names import escape_bytes
 from portico.sessions.ports import Clock
 
 _NAMED_LEFT_OUT = 50
@@ -322,7 +323,7 @@ class Checkpoints:
             and each.moment is not Moment.BEFORE_BRANCH
             and (place >= self._retention.count or each.at_ms < oldest)
         ]
-        if len(gone) > self._retention.slack:
+        if len(gone) > self._retention.slack or any(each.at_ms < oldest for each in gone):
             await snapshots.refs.delete(gone)
             left = {each.permissions for each in listed if each not in gone}
             await asyncio.to_thread(forget_all_but, snapshots.folder, left)
@@ -384,4 +385,4 @@ def _give_back_rights(
 
 def _plain(text: str) -> str:
     """One printable line; bytes that are not text are escaped."""
-    return text.encode(errors="backslashreplace").decode().replace("\n", " ")
+    return escape_bytes(text).replace("\n", " ")

@@ -30,7 +30,7 @@ from portico.review.files.worker_thread import run_to_end
 from portico.review.git.file_lister import inside
 from portico.review.git.index_file import IndexFile
 from portico.review.git.index_update import add_to_index
-from portico.review.git.program import Git
+from portico.review.git.program import Git, path_input
 from portico.review.git.repository import RepositoryFinder
 
 _GAVE_UP = "gave-up"
@@ -196,7 +196,7 @@ class SnapshotRepository:
         # Before the index is updated: after a kill, files in the index are not looked at again.
         kept = await run_to_end(lambda _: self._keep_permissions(held, gone, looked_at, second))
         if gone:
-            await git.run("update-index", "-z", "--force-remove", "--stdin", given=_given(gone))
+            await git.run("update-index", "-z", "--force-remove", "--stdin", given=path_input(gone))
         # Git would not see that a file was written once more in the second in which it was taken.
         latest = second - bounds.resting_seconds if aside else math.inf
         taken = [path for path in (*changed, *new) if looked_at[path].at < latest]
@@ -316,7 +316,3 @@ class SnapshotRepository:
                 SnapshotDifference(path, SnapshotEntry(old_mode, old_blob), SnapshotEntry(new_mode, new_blob))
             )
         return tuple(found)
-
-
-def _given(paths: list[str]) -> bytes:
-    return b"".join(os.fsencode(path) + b"\0" for path in paths)

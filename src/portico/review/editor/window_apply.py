@@ -28,10 +28,10 @@ from portico.review.files.atomic_apply import (
 from portico.review.files.disk import Disk
 from portico.review.text.change_set import ChangeSet, FileChange, paths_of
 from portico.review.text.lines import encode_like, read_text
+from portico.review.text.names import name_some
 from portico.sessions.windows import Window, Windows
 
 _TRIES = 2
-_NAMED = 5
 
 _Answer = TypeVar("_Answer")
 
@@ -129,7 +129,7 @@ class WindowApplier:
             self.view = view
             return None
         states = [
-            f"{_named(paths)} {words}"
+            f"{name_some(paths)} {words}"
             for paths, words in (
                 (done, "has the change" if len(done) == 1 else "have the change"),
                 (undone, "is as it was" if len(undone) == 1 else "are as they were"),
@@ -218,7 +218,7 @@ class WindowApplier:
             raise self._unsaved(unread)
 
     def _unsaved(self, places: Sequence[str]) -> InvalidInput:
-        names = _named([self.view.shown(place) for place in places])
+        names = name_some([self.view.shown(place) for place in places])
         editor = "the editor" if self.view.window is None else self.view.window.name
         have = "has" if len(places) == 1 else "have"
         return InvalidInput(
@@ -229,7 +229,7 @@ class WindowApplier:
     def _not_saved(self, window: Window, edited: WindowEditResult) -> NotWritable:
         """The disk is not tried: it may let through what keeps the person from changing the file."""
         files, left = (
-            _named([self.view.shown(os.path.realpath(name)) for name in names])
+            name_some([self.view.shown(os.path.realpath(name)) for name in names])
             for names in (edited.not_saved, edited.changed)
         )
         rest = f"what was changed in {left} could not be taken back" if left else "everything is as it was"
@@ -271,8 +271,3 @@ def _emptied(plan: ApplyPlan) -> list[str]:
         if inside <= leaving | set(gone) and not any(one.startswith(f"{folder.path}/") for one in arriving):
             gone.append(folder.path)
     return gone
-
-
-def _named(paths: Sequence[str]) -> str:
-    more = len(paths) - _NAMED
-    return ", ".join(paths[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -18,8 +18,8 @@ from portico.domain.events import Notice
 from portico.files.private import make_private_folder
 from portico.review.files.disk import Disk
 from portico.review.text.change_set import LINK_MODE
+from portico.review.text.names import escape_bytes, name_some
 
-_NAMED = 5
 _KEPT_SECONDS = 30 * 24 * 3600.0
 
 
@@ -44,11 +44,10 @@ class Rollback(msgspec.Struct, frozen=True):
         text = f"{subject} in {self.root} was interrupted and has been rolled back."
         if not self.edits:
             return Notice(level="info", text=text)
-        named = ", ".join(edit.path for edit in self.edits[:_NAMED])
-        more = len(self.edits) - _NAMED
+        named = name_some([edit.path for edit in self.edits])
         one = len(self.edits) == 1
         text += (
-            f" You changed {named}{f' and {more} more' if more > 0 else ''} in the meantime: "
+            f" You changed {named} in the meantime: "
             f"{'it stays' if one else 'they stay'} as you have {'it' if one else 'them'} now."
         )
         kept = [
@@ -73,7 +72,7 @@ class Rollbacks:
 
     def begin(self, name: str, root: Path, what: Literal["apply", "restore"]) -> "RollbackRecord":
         """Record of the rollback with this name, continued if a killed process had begun it."""
-        return RollbackRecord(self._folder / name, Rollback(_shown(str(root)), what), self._disk)
+        return RollbackRecord(self._folder / name, Rollback(escape_bytes(str(root)), what), self._disk)
 
     def take(self, workspace: Path) -> list[Rollback]:
         """Rollbacks in a workspace, above it or below it; they count as shown from now on."""
@@ -109,7 +108,7 @@ class RollbackRecord:
     def spare(self, path: str, earlier: Path | None = None) -> None:
         """Leave a file as the person has it, and move the version from before to a place of its own."""
         kept = None if earlier is None else self._place / path
-        edit = OwnEdit(_shown(path), None if kept is None else _shown(str(kept)))
+        edit = OwnEdit(escape_bytes(path), None if kept is None else escape_bytes(str(kept)))
         if edit not in self.rollback.edits:
             self.rollback = msgspec.structs.replace(self.rollback, edits=(*self.rollback.edits, edit))
             self._write()
@@ -160,8 +159,3 @@ def _read(place: Path) -> Rollback | None:
         return codecs.decode_json(place.read_bytes(), Rollback)
     except (OSError, msgspec.DecodeError):
         return None
-
-
-def _shown(path: str) -> str:
-    """A path that can stand in a record, also if its name is no text."""
-    return path.encode(errors="backslashreplace").decode()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from portico.review.files.disk import Disk
 from portico.review.git.private_git import private_git
-from portico.review.git.program import Git
+from portico.review.git.program import Git, path_input
 from portico.review.git.repository import Repository
 
 _PROGRAMS = ("clean", "smudge", "process", "required")
@@ -26,7 +26,7 @@ async def filtered_paths(repository: Repository, paths: Collection[str]) -> froz
     drivers = {driver for driver, _, name in parts if name in _PROGRAMS}
     if not drivers:
         return frozenset()
-    given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    given = path_input(paths)
     attributes = (await repository.git.run("check-attr", "-z", "--stdin", "filter", given=given)).names
     return frozenset(
         path for path, driver in zip(attributes[::3], attributes[2::3], strict=True) if driver in drivers

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from portico.files.folders import open_folder
 from portico.review.files.disk import Disk, DiskFile
-from portico.review.git.program import Git
+from portico.review.git.program import Git, path_input
 from portico.review.text.change_set import LINK_MODE
 
 _TICK_NS = 20_000_000
@@ -31,7 +31,7 @@ async def add_to_index(git: Git, root: Path, paths: list[str]) -> None:
     """Update the index with the current content of these files, and remove missing ones."""
     marks = await asyncio.to_thread(_Marks, root, paths)
     words = ("update-index", "-z", "--add", "--replace", "--remove", "--stdin")
-    await git.run(*words, given=b"".join(os.fsencode(path) + b"\0" for path in paths))
+    await git.run(*words, given=path_input(paths))
     if doubted := await asyncio.to_thread(marks.doubted):
         await _correct(git, marks.root, doubted)
 

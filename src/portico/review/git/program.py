@@ -50,6 +50,11 @@ class GitResult(msgspec.Struct, frozen=True):
         return [name for name in self.output.split(b"\0") if name]
 
 
+def path_input(paths: Iterable[str]) -> bytes:
+    """Paths for the standard input of a git command with `-z`."""
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
 class Git:
     """The git program in one folder. It is looked up in `environ` and gets those variables, except GIT_*.
 

@@ -19,7 +19,7 @@ from portico.files.private import copy_private, make_private_folder
 from portico.review.git.filters import filtered_paths
 from portico.review.git.index_update import add_to_index
 from portico.review.git.private_git import private_git
-from portico.review.git.program import Git, translated
+from portico.review.git.program import Git, path_input, translated
 from portico.review.git.repository import Repository
 
 _NOT_INSIDE = "--ignore-submodules=dirty"
@@ -57,7 +57,7 @@ async def keep_work(repository: Repository, scratch: Path) -> UncommittedWork:
         filtered = await filtered_paths(repository, there)
         taken = [name for name in there if name not in filtered]
         if gone:
-            given = b"".join(os.fsencode(name) + b"\0" for name in gone)
+            given = path_input(gone)
             await git.run("update-index", "-z", "--force-remove", "--stdin", given=given)
         if taken:
             await add_to_index(git, repository.root, taken)
@@ -88,7 +88,7 @@ async def unchanged_since(
     """Files among these that are unchanged from a tree, apart from line endings and encoding."""
     async with _index_copy(repository, scratch) as (git, _):
         await git.run("read-tree", tree)
-        given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        given = path_input(paths)
         await git.run("update-index", "-z", "--remove", "--stdin", given=given)
         changed = (await git.run("diff-index", "--cached", "-z", "--name-only", tree)).names
         return sorted(set(paths).difference(changed))
@@ -174,7 +174,7 @@ async def index_of(
         await git.run("read-tree", tree)
         there = set((await git.run("ls-files", "-z")).names) if flags or names else set()
         for option, marked in flags.items():
-            given = b"".join(os.fsencode(name) + b"\0" for name in marked if name in there)
+            given = path_input(name for name in marked if name in there)
             await git.run("update-index", "-z", option, "--stdin", given=given)
         await _intend(git, names - there)
         await git.ask("update-index", "-q", "--refresh")  # Fails where files differ, as they may.
@@ -202,7 +202,7 @@ async def _intended(git: Git, staged: str) -> tuple[bytes, ...]:
 async def _intend(git: Git, names: Iterable[str]) -> None:
     """Mark files that an index does not have yet as intended to be added."""
     root = git.folder.resolve()
-    given = b"".join(os.fsencode(name) + b"\0" for name in sorted(names) if _is_entry(root, name))
+    given = path_input(name for name in sorted(names) if _is_entry(root, name))
     words = ("add", "--intent-to-add", "--force", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul")
     if given:
         await git.run(*words, given=given)

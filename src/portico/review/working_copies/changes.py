@@ -20,6 +20,7 @@ from portico.review.text.change_set import (
     FileContent,
     opened_no_further,
 )
+from portico.review.text.names import escape_bytes, is_text
 from portico.review.working_copies.file_access import EntryIsFolder, TreeFile, UnusableEntry, current_stamp
 from portico.review.working_copies.initial_copy import WorkingCopyBounds
 from portico.review.working_copies.record import NOT_HELD, BaseEntry, WorkingCopyRecord
@@ -94,7 +95,7 @@ class ChangeScanner:
             reason = f"is larger than {self._bounds.file_bytes >> 20} MB"
         elif not one.path.startswith(self._prefix):
             reason = "is outside of the workspace"
-        elif not _is_text(one.path):
+        elif not is_text(one.path):
             reason = "has a name that is no text"
         if reason is not None:
             self._kept_back.append(OmittedFile(self._shown(one.path), reason))
@@ -170,7 +171,7 @@ def shown(record: WorkingCopyRecord, path: str) -> str:
     """A path as seen from the workspace, in text that any reader can show."""
     prefix = prefix_of(record)
     inner = path[len(prefix) :] if path.startswith(prefix) else f"{'../' * prefix.count('/')}{path}"
-    return inner.encode(errors="backslashreplace").decode()
+    return escape_bytes(inner)
 
 
 def _with_renames(changes: list[FileChange]) -> tuple[FileChange, ...]:
@@ -213,11 +214,3 @@ def _carried_mode(source: FileChange, came: FileChange) -> int | None:
 
 def _name(change: FileChange) -> str:
     return change.path.rpartition("/")[2]
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
