@@ -65,7 +65,7 @@ def failed_card(ran: Ran) -> str:
         ("import portico.porter.tools.list as tool; tool._listing = lambda *_: 1 / 0", "List ."),
         (
             "from portico.porter.tools.context import ToolContext; ToolContext.resolve = lambda *_: 1 / 0",
-            "A call of list",
+            "Failed call of list",
         ),
     ],
 )
@@ -92,7 +92,7 @@ async def test_a_stream_that_breaks_in_a_tool_call_is_asked_for_again_and_the_ca
         assert len(endpoint.requests) == 3
     assert (ran.code, ran.stream.answer) == (0, "Well then.")
     (notice,) = ran.stream.notices
-    assert "broke off" in notice
+    assert "was interrupted" in notice
     assert ran.stream.only("tool_completed")["success"] is True
 
 

@@ -170,8 +170,8 @@ def test_porter_does_what_a_prompt_says(portico: Portico) -> None:
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (["render", "aks"], "'aks'", "Did you mean ask?"),
-        (["show", "zzz"], "'zzz'", "portico prompts list"),
+        (["render", "aks"], '"aks"', "Did you mean ask?"),
+        (["show", "zzz"], '"zzz"', "portico prompts list"),
         (["render", "ask"], "input (what to say)", "--input -"),
         (["run", "ask"], "input (what to say)", "--input -"),
         (["render", "ask", "--set", "tial=x", "--input", "x"], "tial", "Did you mean tail?"),
