@@ -75,7 +75,7 @@ async def test_a_person_fills_in_one_field_after_another(portico: Portico, sit: 
         terminal,
         ("Host (Enter: localhost, -: skip): ", ""),
         ("Port (1 to 65535): ", "eighty"),
-        ("Port is a number.", ""),
+        ("Port must be a number.", ""),
         ("Port is required.", "70000"),
         ("Port must be 1 to 65535.", "8080"),
         ("2  https", "2"),

@@ -1,8 +1,10 @@
 """Whatever is killed, at whatever moment: what was shown is in the log, nothing survives, and it goes on.
 
-The moments are random, from seeds that are printed, so that a failure can be had again.
+The moments are random, from seeds that are printed, so that a failure can be had again. Half of the sessions, chosen
+by the same seeds, are continued after the kill; with PORTICO_EXPLORE all of them.
 """
 
+import os
 import random
 import signal
 import socket
@@ -32,6 +34,7 @@ PHASES = ("starting", "beginning", "streaming", "ending")
 PROMPT = "stream 60 40 2"
 ENDLESS = "stream 60 40 2\nhang"
 KILLS = 20
+CONTINUED = 1.0 if "PORTICO_EXPLORE" in os.environ else 0.5
 
 
 class Scene:
@@ -102,12 +105,12 @@ def warm_portico(
     program.close()
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(1))
 async def test_a_host_that_is_killed_loses_nothing(portico: Portico, tmp_path: Path, seed: int) -> None:
     await kill_hosts(portico, tmp_path, seed)
 
 
-@pytest.mark.parametrize("seed", range(2, 10))
+@pytest.mark.parametrize("seed", range(1, 10))
 async def test_a_host_that_is_killed_when_all_is_imported_loses_nothing(
     warm_portico: Portico, tmp_path: Path, seed: int
 ) -> None:
@@ -128,7 +131,8 @@ async def kill_hosts(portico: Portico, tmp_path: Path, seed: int) -> None:
         ended = running.end()
         killed += ended.code == -signal.SIGKILL
         await scene.check_aftermath(ended)
-        await scene.go_on()
+        if chance.random() < CONTINUED:
+            await scene.go_on()
         tried += 1
         assert tried < 3 * KILLS, "the turn is too short to be hit"
 
@@ -148,7 +152,8 @@ async def test_an_agent_that_is_killed_interrupts_the_turn(warm_portico: Portico
         assert "SIGKILL" in ended.stream.error["message"]
         assert ended.stream.result["state"] == "interrupted"
         await scene.check_aftermath(ended)
-        await scene.go_on()
+        if chance.random() < CONTINUED:
+            await scene.go_on()
 
 
 async def test_a_host_and_an_agent_that_are_killed_together_lose_nothing(
@@ -169,4 +174,5 @@ async def test_a_host_and_an_agent_that_are_killed_together_lose_nothing(
         for agent in agents(warm_portico.mark):
             kill(agent)
         await scene.check_aftermath(running.end())
-        await scene.go_on()
+        if chance.random() < CONTINUED:
+            await scene.go_on()

@@ -59,7 +59,7 @@ async def test_a_conflict_that_nobody_resolved_is_named(tmp_path: Path) -> None:
     found = await need_repository(workspace, os.environ)
     assert found.operation() is GitOperation.MERGE
     (workspace / ".git" / "MERGE_HEAD").unlink()
-    with pytest.raises(SessionBusy, match=r"a\.txt has a conflict"):
+    with pytest.raises(SessionBusy, match=r"a\.txt has an unresolved conflict"):
         await found.settled_head()
 
 

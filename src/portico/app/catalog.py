@@ -10,9 +10,7 @@ import msgspec
 from portico import __version__
 from portico.agents.registry import AgentRegistry
 from portico.api.v1 import agent_pb as pb
-from portico.app.completion import ready_models, stream_completion
 from portico.app.host import python_program
-from portico.app.porter_setup import read_setup
 from portico.conductor.permissions.approvals import FileApprovals
 from portico.config.paths import config_folder, state_folder
 from portico.config.secrets import Secrets, SecretStorage, system_keyring
@@ -42,7 +40,6 @@ from portico.doors.api.catalog import (
 )
 from portico.doors.path_search import best_matches, with_folders
 from portico.files.deadline import within_deadline
-from portico.porter.search.file_list import collect_files
 from portico.sessions.ports import AgentSpec
 
 _FRESH_SECONDS = 3.0
@@ -50,7 +47,7 @@ _FRESH_SECONDS = 3.0
 
 
 class LocalCatalog:
-    """Implements `doors.connect.surroundings.Surroundings` on this machine."""
+    """Implements `ServerCatalog` on this machine."""
 
     def __init__(
         self, environ: Mapping[str, str], *, workspace: Path, agent: str | None, page_build: Callable[[], str]
@@ -103,6 +100,7 @@ class LocalCatalog:
 
     async def scenarios(self, workspace: Path) -> ScenarioList:
         def load() -> ScenarioList:
+            from portico.app.porter_setup import read_setup
             from portico.porter.scenarios.catalog import load_scenarios
 
             setup = read_setup(workspace, self._environ)
@@ -123,17 +121,23 @@ class LocalCatalog:
         return await within_deadline(load)
 
     async def providers(self, workspace: Path) -> ProviderList:
-        # Only now: what knows of providers costs a start, and is seldom asked for.
+        # Imported late: the code of providers is large and seldom needed.
         from portico.app.provider_catalog import list_providers
 
         return await within_deadline(lambda: list_providers(self._settings(workspace), self._keyed()))
 
     async def models(self, workspace: Path) -> Sequence[ModelInfo]:
+        from portico.app.completion import ready_models
+        from portico.app.porter_setup import read_setup
+
         return await within_deadline(lambda: ready_models(read_setup(workspace, self._keyed())))
 
     async def complete(
         self, workspace: Path, request: pb.CompleteModelRequest
     ) -> AsyncGenerator[pb.CompleteModelResponse]:
+        from portico.app.completion import stream_completion
+        from portico.app.porter_setup import read_setup
+
         setup = await within_deadline(lambda: read_setup(workspace, self._keyed()))
         async with aclosing(stream_completion(request, setup)) as updates:
             async for update in updates:
@@ -239,6 +243,8 @@ class LocalCatalog:
     async def _paths(self, workspace: Path) -> list[str]:
         at, paths = self._files.get(workspace, (float("-inf"), []))
         if time.monotonic() - at > _FRESH_SECONDS:
+            from portico.porter.search.file_list import collect_files
+
             files = [path.relative_to(workspace) for path in await collect_files(workspace, self._environ)]
             paths = with_folders([path.as_posix() for path in files if not is_private(path.parts)])
             self._files[workspace] = (time.monotonic(), paths)

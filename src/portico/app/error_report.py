@@ -95,7 +95,7 @@ def report_failure(error: Exception, *, api: bool) -> int:
     if not isinstance(error, PorticoError):
         write_log(error, trace_id)
         error = DeveloperMustAct(
-            f"Portico failed where it should not: {type(error).__name__}: {error}",
+            f"Internal error: {type(error).__name__}: {error}",
             suggestion=f"Please report this with trace id {trace_id}; details are in {log_file()}.",
         )
     try:

@@ -6,7 +6,6 @@ that process id. The token itself goes only to a server that has proved both.
 """
 
 import hmac
-import http.client
 import secrets
 from collections.abc import Mapping
 
@@ -76,6 +75,8 @@ def find_server(files: ServerFiles) -> ServerState:
 
 def _ask(port: int, method: str, path: str, headers: Mapping[str, str]) -> HealthReport | None:
     """What stands at the port says, if it says what a server of ours would."""
+    import http.client
+
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
     try:
         connection.request(method, path, headers=dict(headers))

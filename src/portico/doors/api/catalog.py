@@ -30,7 +30,7 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What Porter can be told to be; `model` is empty when it asks for none."""
+    """A scenario of Porter; `model` is empty if it sets none."""
 
     name: str
     description: str
@@ -39,14 +39,14 @@ class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScenarioList(msgspec.Struct, frozen=True, kw_only=True):
-    """`problems` are sentences about files that are broken."""
+    """Scenarios, and `problems` with invalid files."""
 
     scenarios: tuple[ScenarioInfo, ...]
     problems: tuple[str, ...] = ()
 
 
 class ProviderSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """Who has models. `key_variable` is empty for one that takes no key; the usual one of `models` comes first."""
+    """A model provider. `key_variable` is empty if it needs no key; the default of `models` comes first."""
 
     name: str
     title: str
@@ -59,14 +59,14 @@ class ProviderSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProviderList(msgspec.Struct, frozen=True, kw_only=True):
-    """`model` is what holds when nobody names another; empty without any."""
+    """Providers, and the default `model`; empty if there is none."""
 
     providers: tuple[ProviderSummary, ...]
     model: str = ""
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A model whose provider is ready. `window` is zero when nobody knows it."""
+    """A model whose provider is ready. `window` is zero if unknown."""
 
     name: str
     about: str = ""
@@ -77,14 +77,14 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A path relative to the workspace, and which of its characters fit the query."""
+    """A path relative to the workspace, and the indices of its matched characters."""
 
     path: str
     matched: tuple[int, ...] = ()
 
 
 class PromptInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt that is kept as a file. `problem` is why it cannot be used, if it cannot."""
+    """A prompt file. `problem` says why it cannot be used."""
 
     name: str
     description: str
@@ -93,7 +93,7 @@ class PromptInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromptBlank(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the person has to say something."""
+    """A blank that the person fills in."""
 
     name: str
     description: str = ""
@@ -107,7 +107,7 @@ class SettingView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettingList(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds in a folder. `problems` are sentences about what is broken in its own settings."""
+    """Effective settings of a folder, and `problems` with its invalid settings."""
 
     settings: tuple[SettingView, ...]
     problems: tuple[str, ...] = ()
@@ -130,11 +130,11 @@ class ServerCatalog(Protocol):
     async def info(self) -> ServerInfo: ...
 
     async def agent(self, name: str, workspace: Path) -> AgentSpec:
-        """The named agent, or the default for an empty name. AgentNotFound when nobody has the name."""
+        """The named agent, or the default for an empty name. Raises AgentNotFound."""
         ...
 
     async def agent_of(self, summary: SessionSummary) -> AgentSpec:
-        """The agent that a session from the log goes on with."""
+        """The agent of a session from the log."""
         ...
 
     async def agents(self, workspace: Path) -> Sequence[AgentInfo]: ...
@@ -142,39 +142,39 @@ class ServerCatalog(Protocol):
     async def scenarios(self, workspace: Path) -> ScenarioList: ...
 
     async def providers(self, workspace: Path) -> ProviderList:
-        """Everybody who has models, ready or not; nobody is asked for it."""
+        """All providers, ready or not. None is contacted."""
         ...
 
     async def models(self, workspace: Path) -> Sequence[ModelInfo]:
-        """What can be talked to without an agent; nobody is asked for it."""
+        """Models that can be used without an agent. No provider is contacted."""
         ...
 
     def complete(
         self, workspace: Path, request: pb.CompleteModelRequest
     ) -> AsyncGenerator[pb.CompleteModelResponse]:
-        """The answer of a bare model, within the budgets. Closing it ends the request."""
+        """Stream the answer of a model, within the budgets. Closing it ends the request."""
         ...
 
     async def mode(self, workspace: Path) -> ReviewMode:
-        """How the changes of a new session reach the files, unless the caller says."""
+        """The review mode of a new session."""
         ...
 
     async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[FoundFile]:
-        """Files that fit a few letters, best first; all that are likely meant for an empty query."""
+        """Files that match a query, best first."""
         ...
 
     async def prompts(self, workspace: Path) -> Sequence[PromptInfo]:
-        """The prompts that are kept as files, by name, without those that a namesake hides."""
+        """Prompts by name, without those that are shadowed."""
         ...
 
     async def prompt(self, workspace: Path, name: str) -> Sequence[str | PromptBlank]:
-        """One of them in pieces, its defaults in their places. InvalidInput if it cannot be used."""
+        """The parts of a prompt, with defaults filled in. Raises InvalidInput if it cannot be used."""
         ...
 
     async def settings(self, workspace: Path) -> SettingList: ...
 
     async def change_settings(self, changes: Sequence[tuple[str, str]]) -> None:
-        """Set the user's own settings by name and JSON; an empty value takes it away. InvalidInput if wrong."""
+        """Set the user's settings by name and JSON; an empty value removes one. Raises InvalidInput."""
         ...
 
     def approvals(self) -> Sequence[ApprovalView]: ...
@@ -182,5 +182,5 @@ class ServerCatalog(Protocol):
     def revoke_approval(self, approval_id: str) -> None: ...
 
     async def keep_secret(self, name: str, value: str) -> Literal["keyring", "memory"]:
-        """Keep a secret for agents, or take it away when empty; where it is kept."""
+        """Store a secret for agents, or remove it if empty; returns where it is stored."""
         ...
