@@ -185,13 +185,10 @@ class ChainPlan:
                 suggestion='Check its command in the settings under "proxies", or give its full path.',
             ) from error
         self._on_start(process)
-        stream = process.stream
+        node = ProgramNode(name, process.stream, partial(describe_exit, process))
         if self._watch is not None:
-            from portico.rpc.tap import TappedStream
-
             self._watch.learn(setting.env)
-            stream = TappedStream(stream, self._watch.wire(name))
-        node = ProgramNode(name, stream, partial(describe_exit, process))
+            node.frames.tap = self._watch.wire(name)
         self.programs.append((node, process))
         return node
 

@@ -15,8 +15,9 @@ from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
 from portico.domain.values import SandboxStatus
 from portico.processes.tasks import cancel_and_wait
-from portico.rpc.messages import Fault, encode_notification
-from portico.rpc.streams import MemoryStream, StreamClosed, memory_pair
+from portico.rpc.frames import MemoryFrames, frame_pair
+from portico.rpc.messages import Fault, notification
+from portico.rpc.streams import StreamClosed
 from portico.sessions.ports import AgentLauncher, AgentProcess, AgentSpec
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class ChainedAgents:
         except BaseException:
             await _stop(programs, grace=0)
             raise
-        near, far = memory_pair()
+        near, far = frame_pair()
         wire = tap_stream(process.stream, self._environ, spec.name, "client")
 
         async def assemble(_: Raw) -> Assembly:
@@ -72,7 +73,7 @@ class ChainedAgents:
             if side == "agent":
                 _tell(far, fault)
 
-        chain = Chain(far, assemble, on_fault=pass_on, watch=watch)
+        chain = Chain(far, assemble, on_fault=pass_on, observer=watch)
         running = asyncio.create_task(chain.run(), name=f"chain to {spec.name}")
         return ChainedAgent(programs, near, running)
 
@@ -87,7 +88,7 @@ class ChainedAgent:
     """The chain's near end as an agent, with the life of the process at its far end."""
 
     def __init__(
-        self, programs: list[AgentProcess], stream: MemoryStream, chain: "asyncio.Task[None]"
+        self, programs: list[AgentProcess], stream: MemoryFrames, chain: "asyncio.Task[None]"
     ) -> None:
         self.stream = stream
         self._programs = programs
@@ -113,8 +114,8 @@ async def _stop(programs: list[AgentProcess], *, grace: float) -> None:
         await program.stop(grace=grace)
 
 
-def _tell(client: MemoryStream, fault: Fault) -> None:
+def _tell(client: MemoryFrames, fault: Fault) -> None:
     try:
-        client.write(encode_notification(extensions.FAULT, extensions.fault_notification(fault)))
+        client.send(notification(extensions.FAULT, extensions.fault_notification(fault)))
     except StreamClosed:
         return

@@ -24,9 +24,9 @@ from portico.domain.errors import PorticoError
 from portico.domain.reviews import ReviewMode
 from portico.files.private import make_private_folder
 from portico.processes.tasks import cancel_and_wait
+from portico.rpc.frames import FrameStream
 from portico.rpc.messages import INTERNAL_ERROR, RpcError
 from portico.rpc.stdio import standard_streams
-from portico.rpc.streams import ByteStream
 from portico.sessions.ports import AgentProcess, AgentSpec, SessionTimeouts
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ class _AcpChain:
         self._started: list[AgentProcess] = []
         self._recovered: Sequence[Notice] = ()
 
-    def chain(self, client: ByteStream) -> Chain:
-        return Chain(client, self._assemble, assemble_proxy=self._assemble_proxy, watch=self._watch)
+    def chain(self, client: FrameStream) -> Chain:
+        return Chain(client, self._assemble, assemble_proxy=self._assemble_proxy, observer=self._watch)
 
     async def close(self) -> None:
         while self._started:

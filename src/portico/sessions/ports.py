@@ -17,7 +17,7 @@ from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
 from portico.domain.values import SandboxStatus, TerminalOutput
-from portico.rpc.streams import ByteStream
+from portico.rpc.frames import Transport
 
 
 class Clock(Protocol):
@@ -148,7 +148,7 @@ class AgentProcess(Protocol):
     """A running agent program and its byte stream."""
 
     @property
-    def stream(self) -> ByteStream: ...
+    def stream(self) -> Transport: ...
 
     @property
     def sandbox(self) -> SandboxStatus | None:

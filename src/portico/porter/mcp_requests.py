@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from portico.acp import _schema as schema
 from portico.domain import codecs
-from portico.porter.tasks import silence_failure
+from portico.processes.tasks import silence_failure
 from portico.rpc.messages import INVALID_PARAMS, METHOD_NOT_FOUND, ConnectionLost, RpcError
 
 AskPerson = Callable[[str, schema.ElicitationSchema], Awaitable[schema.CreateElicitationResponse]]

@@ -2,46 +2,53 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Raw
 
-from portico.acp import _schema as schema
-from portico.domain.provider_keys import without_provider_keys
-from portico.mcp.client_transport import McpServerFailed
-from portico.porter.mcp.server_requests import ServerRequests
+from portico.mcp.client_transport import ClientPeer, McpServerFailed
 from portico.processes.executables import CannotRun
 from portico.processes.process_group import ProcessGroup, spawn
 from portico.rpc.connection import RpcConnection, RpcReply
+from portico.rpc.frames import LineFrames
+from portico.rpc.framing import LineSplitter
 from portico.rpc.messages import ConnectionLost, Fault
 from portico.rpc.streams import PipeStream
-from portico.sandbox.wrapper import sandbox_wrapper
 
 log = logging.getLogger(__name__)
 
 _GRACE = 2.0
 _LONGEST_LINE = 64 * 1024 * 1024
 _MOST_FAULTS = 10_000
-"""Between two answers. Many a server writes a log where only messages should be, and works."""
+"""Malformed lines between two responses. Some servers write their log to standard output and still work."""
 _LAST_WORDS = 2000
 
 
-class McpStdioTransport:
-    """`open_stdio` starts it; `close` ends the program with all that it started."""
+class ServerProgram(msgspec.Struct, frozen=True):
+    """How to start a server. `wrapper` is a command that runs it, such as a sandbox."""
 
-    def __init__(self, name: str, group: ProcessGroup, asked: ServerRequests) -> None:
+    command: Sequence[str]
+    cwd: Path
+    environ: Mapping[str, str]
+    wrapper: Sequence[str] = ()
+
+
+class McpStdioTransport:
+    """Started by `open_stdio`; `close` ends the program and everything that it started."""
+
+    def __init__(self, name: str, group: ProcessGroup, peer: ClientPeer) -> None:
         assert group.stdin is not None
         self._name = name
         self._group = group
         self._last_words = b""
-        self._listener = _Listener(name, asked, self._flooded)
+        self._listener = _Listener(name, peer, self._flooded)
         self._connection = RpcConnection(
-            PipeStream(group.stdout, group.stdin),
+            LineFrames(PipeStream(group.stdout, group.stdin), LineSplitter(_LONGEST_LINE)),
             self._listener,
             name=name,
-            max_line=_LONGEST_LINE,
         )
         self._tasks = [
             asyncio.create_task(self._connection.run(), name=f"MCP server {name}"),
@@ -63,10 +70,10 @@ class McpStdioTransport:
             raise self._failed() from error
 
     async def agreed(self, version: str) -> None:
-        """Lines are lines in every revision."""
+        """Nothing depends on the revision here."""
 
     async def listen(self) -> None:
-        """A pipe is heard anyway."""
+        """A pipe is read anyway."""
 
     async def close(self) -> None:
         try:
@@ -82,7 +89,7 @@ class McpStdioTransport:
 
     def _failed(self) -> McpServerFailed:
         if self._listener.faults >= _MOST_FAULTS:
-            how = "was ended: it writes what is no message. Have it write its log elsewhere."
+            how = "was stopped: it writes malformed messages. Have it write its log elsewhere."
             return McpServerFailed(f"The MCP server {self._name} {how}")
         return McpServerFailed(f"The MCP server {self._name} ended.{self._said()}")
 
@@ -93,53 +100,46 @@ class McpStdioTransport:
 
     def _said(self) -> str:
         lines = self._last_words.decode(errors="replace").strip().splitlines()
-        return f" Its last words: {lines[-1][:300]}" if lines else ""
+        return f" Its last output: {lines[-1][:300]}" if lines else ""
 
 
 class _Listener:
-    """What the connection asks of its owner. A server that floods with what makes no sense is ended.
+    """Handles the server's messages. A server that sends too many malformed ones is stopped.
 
-    `faults` are those since the last answer.
+    `faults` counts those since the last response.
     """
 
-    def __init__(self, name: str, asked: ServerRequests, flooded: Callable[[], None]) -> None:
+    def __init__(self, name: str, peer: ClientPeer, flooded: Callable[[], None]) -> None:
         self._name = name
-        self._asked = asked
+        self._peer = peer
         self._flooded = flooded
         self.faults = 0
         self._has_warned = False
 
     def notification(self, method: str, params: Raw) -> None:
-        """The list of tools is read at each turn, so there is nothing to be told."""
+        """Ignored: the list of tools is read at each turn."""
 
     async def request(self, method: str, params: Raw) -> RpcReply:
-        return RpcReply(await self._asked.answer(method, params))
+        return RpcReply(await self._peer.answer(method, params))
 
     def fault(self, fault: Fault) -> None:
         self.faults += 1
         if not self._has_warned:
             self._has_warned = True
-            log.warning("MCP server %s: %s passed over: %s", self._name, fault.kind, fault.detail)
+            log.warning("MCP server %s: %s ignored: %s", self._name, fault.kind, fault.detail)
         if self.faults == _MOST_FAULTS:
             self._flooded()
 
     async def ready(self) -> None:
-        """Nothing holds a server back: what it says unasked is not kept."""
+        """A server is never held back: its notifications are not kept."""
 
 
-async def open_stdio(
-    server: schema.McpServer, cwd: Path, environ: Mapping[str, str], asked: ServerRequests
-) -> McpStdioTransport:
-    """Start a server. ServerFailed when that is not possible."""
-    command = (server.command or "", *(server.args or ()))
-    added = {variable.name: variable.value for variable in server.env or ()}
+async def open_stdio(name: str, program: ServerProgram, peer: ClientPeer) -> McpStdioTransport:
+    """Start a server. McpServerFailed when that is not possible."""
     try:
         group = await spawn(
-            command,
-            cwd=cwd,
-            environ={**without_provider_keys(environ), **added},
-            wrapper=sandbox_wrapper(environ),
+            program.command, cwd=program.cwd, environ=program.environ, wrapper=program.wrapper
         )
     except CannotRun as error:
-        raise McpServerFailed(f"The MCP server {server.name} cannot be started: {error.reason}.") from error
-    return McpStdioTransport(server.name, group, asked)
+        raise McpServerFailed(f"The MCP server {name} cannot be started: {error.reason}.") from error
+    return McpStdioTransport(name, group, peer)

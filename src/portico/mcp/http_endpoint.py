@@ -1,7 +1,7 @@
 """Loopback HTTP endpoint for MCP: admits requests by token, host and origin.
 
-Here is decided who may ask at all; what is asked is the business of `streamable`. Nothing that a web page could
-send gets through: neither its origin, nor another name for this machine, nor a request without a token.
+It decides which requests are admitted; `streamable_http` answers them. Nothing that a web page could send gets
+through: a foreign origin, another name for this machine, or a request without a token.
 """
 
 import asyncio
@@ -10,11 +10,11 @@ from collections.abc import Callable, Coroutine
 from http import HTTPStatus
 from typing import Any
 
-from portico.conductor.mcp_bridge.server_connection import OpenProvider
-from portico.conductor.mcp_bridge.shim_listener import OnConnect, loopback_socket, serve_connections
-from portico.conductor.mcp_bridge.streamable_http import HEARTBEAT, StreamableHttpServer
 from portico.mcp import http1
 from portico.mcp.http1 import HttpHead, HttpRefusal
+from portico.mcp.local_socket import OnConnect, loopback_socket, serve_connections
+from portico.mcp.server_connection import OpenBackend
+from portico.mcp.streamable_http import HEARTBEAT, StreamableHttpServer
 
 log = logging.getLogger(__name__)
 
@@ -23,12 +23,12 @@ MOST_CONNECTIONS = 128
 
 _REQUEST_DEADLINE = 30.0
 
-Admit = Callable[[str], OpenProvider | None]
-"""The server that a token opens."""
+Admit = Callable[[str], OpenBackend | None]
+"""The server that a token gives access to."""
 
 
 class McpHttpEndpoint:
-    """It is bound at once, so that its address can be given away, and is gone when `run` ends."""
+    """Bound at once, so that its address can be given to the agent; closed when `run` ends."""
 
     def __init__(
         self, admit: Admit, *, heartbeat: float = HEARTBEAT, request_deadline: float = _REQUEST_DEADLINE
@@ -46,21 +46,21 @@ class McpHttpEndpoint:
         return f"http://{self._hosts[0]}{PATH}"
 
     async def run(self) -> None:
-        """Answer until cancelled; then nothing is left of what was asked."""
+        """Answer until cancelled; then all requests have ended."""
         try:
-            await serve_connections(self._server, self._welcome, "an MCP request over HTTP")
+            await serve_connections(self._server, self._accept, "an MCP request over HTTP")
         finally:
             self._socket.close()
             await self._mcp.close()
 
-    async def forget(self, server: OpenProvider) -> None:
-        """End what goes on with a server that nobody is admitted to any more."""
+    async def forget(self, server: OpenBackend) -> None:
+        """End the sessions of a server whose token is no longer valid."""
         await self._mcp.forget(server)
 
     async def _server(self, connected: OnConnect) -> asyncio.Server:
         return await asyncio.start_server(connected, sock=self._socket, limit=http1.HEAD_LIMIT)
 
-    async def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections += 1
         try:
             await self._serve(reader, writer)
@@ -68,7 +68,7 @@ class McpHttpEndpoint:
             headers = {"Content-Type": "text/plain", **refused.headers}
             writer.write(http1.answer(refused.status, headers, refused.why.encode()))
         except ConnectionError:
-            log.debug("an agent did not wait for an answer over HTTP")
+            log.debug("an MCP client disconnected before its response")
         except Exception:  # top level of a request: the others go on
             log.exception("an MCP request over HTTP failed")
             writer.write(http1.answer(HTTPStatus.INTERNAL_SERVER_ERROR, {}))
@@ -87,23 +87,23 @@ class McpHttpEndpoint:
                 server = self._admitted(head)
                 body = await http1.read_body(reader, head)
         except TimeoutError as error:
-            raise HttpRefusal(HTTPStatus.REQUEST_TIMEOUT, "the request took too long to come") from error
+            raise HttpRefusal(HTTPStatus.REQUEST_TIMEOUT, "the request took too long to arrive") from error
         except asyncio.IncompleteReadError:
             return
         await _unless_gone(reader, self._mcp.handle(server, head, body, writer))
 
-    def _admitted(self, head: HttpHead) -> OpenProvider:
-        """The server that a request is for. Refused if it may come from a web page, or has no valid token."""
+    def _admitted(self, head: HttpHead) -> OpenBackend:
+        """The server that a request is for. HttpRefusal if it may come from a web page, or has no valid token."""
         origin = head.headers.get("origin")
         own = tuple(f"http://{host}" for host in self._hosts)
         if head.headers.get("host") not in self._hosts or (origin is not None and origin not in own):
-            raise HttpRefusal(HTTPStatus.FORBIDDEN, "this is for programs of this machine only")
+            raise HttpRefusal(HTTPStatus.FORBIDDEN, "only programs on this machine may connect")
         if head.path != PATH:
-            raise HttpRefusal(HTTPStatus.NOT_FOUND, f"there is only {PATH}")
+            raise HttpRefusal(HTTPStatus.NOT_FOUND, f"the only path is {PATH}")
         scheme, _, token = head.headers.get("authorization", "").partition(" ")
         server = self._admit(token.strip()) if scheme.lower() == "bearer" else None
         if server is None:
-            log.warning("an MCP request over HTTP came with a token that is not valid, or not any more")
+            log.warning("an MCP request over HTTP has an invalid token")
             raise HttpRefusal(
                 HTTPStatus.UNAUTHORIZED, "the token is not valid", {"WWW-Authenticate": "Bearer"}
             )
@@ -111,9 +111,9 @@ class McpHttpEndpoint:
 
 
 async def _unless_gone(reader: asyncio.StreamReader, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work for as long as the other end of the connection is there."""
+    """Do the work as long as the client is connected."""
     serving = asyncio.create_task(work, name="answering an MCP request over HTTP")
-    gone = asyncio.create_task(reader.read(1), name="waiting for an agent to hang up")
+    gone = asyncio.create_task(reader.read(1), name="waiting for an MCP client to disconnect")
     try:
         await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
         if serving.done():
