@@ -1,5 +1,6 @@
-"""How much memory Portico takes while nothing happens."""
+"""Memory of Portico's processes while idle."""
 
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from bench.samples import sample, take_turns
 
 ROUNDS = 3
 _BUDGET = Budget("at most", 80e6)
+_SERVER_BUDGET = Budget("at most", 50e6)
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -25,10 +27,11 @@ class Memory(msgspec.Struct, frozen=True):
 def measure() -> Section:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        plain, host, porter = take_turns(
+        plain, host, server, porter = take_turns(
             {
                 "plain": lambda: _plain_agent(home),
                 "host": lambda: _host(home),
+                "server": lambda: _server(home),
                 "porter": lambda: _porter(home),
             },
             ROUNDS,
@@ -38,6 +41,7 @@ def measure() -> Section:
         lines=(
             *_lines("plain Python agent", plain, None),
             *_lines("host, its session over, agent gone", host, _BUDGET),
+            *_lines("portico serve, just started", server, _SERVER_BUDGET),
             *_lines("portico agent, one session open", porter, None),
         ),
     )
@@ -65,6 +69,17 @@ def _host(home: Path) -> Memory:
         if children := psutil.Process(host.pid).children(recursive=True):
             raise MeasurementFailed(f"the idle host still has children: {children}")
         return _memory(host.pid)
+
+
+def _server(home: Path) -> Memory:
+    command = (PORTICO, "serve", "--api")
+    with subprocess.Popen(command, env=environment(home), cwd=home, stdout=subprocess.PIPE) as server:
+        try:
+            if server.stdout is None or not server.stdout.readline():
+                raise MeasurementFailed("portico serve did not start")
+            return _memory(server.pid)
+        finally:
+            server.terminate()
 
 
 def _porter(home: Path) -> Memory:

@@ -10,9 +10,9 @@ from unittest.mock import patch
 
 from portico.app.chain import ChainPlan
 from portico.cli import acp
-from portico.conductor.message import Message
 from portico.conductor.node import ChainNode, ProxyNode
 from portico.conductor.proxy import Proxy
+from portico.rpc.messages import Message
 
 
 class Looking(Proxy):

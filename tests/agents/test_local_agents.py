@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from portico.agents.process import STDERR_TAIL_BYTES, LocalAgentLauncher
+from portico.agents.process import STDERR_TAIL_BYTES, LocalAgentLauncher, LocalAgentProcess
 from portico.agents.registry import AgentRegistry
 from portico.domain.errors import AgentNotFound, ErrorCode
-from portico.sessions.ports import AgentLauncher, AgentProcess, AgentSpec
+from portico.sessions.ports import AgentSpec
 from tests.rpc.process_tree import marked, members, new_mark, script, survivors
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the agents here are shell scripts")
 
 DEADLINE = 20
-Launch = Callable[..., Awaitable[AgentProcess]]
+Launch = Callable[..., Awaitable[LocalAgentProcess]]
 
 
 @pytest.fixture
@@ -27,10 +27,10 @@ def mark() -> str:
 
 @pytest.fixture
 async def launch(tmp_path: Path, mark: str) -> AsyncIterator[Launch]:
-    agents: AgentLauncher = LocalAgentLauncher(marked(os.environ, mark))
-    launched: list[AgentProcess] = []
+    agents = LocalAgentLauncher(marked(os.environ, mark))
+    launched: list[LocalAgentProcess] = []
 
-    async def start(*command: str, **fields: object) -> AgentProcess:
+    async def start(*command: str, **fields: object) -> LocalAgentProcess:
         spec = AgentSpec(name="tester", command=command, **fields)  # type: ignore[arg-type]
         agent = await agents.launch(spec, tmp_path)
         launched.append(agent)
@@ -42,7 +42,7 @@ async def launch(tmp_path: Path, mark: str) -> AsyncIterator[Launch]:
         await agent.stop(grace=0)
 
 
-async def read_all(agent: AgentProcess) -> bytes:
+async def read_all(agent: LocalAgentProcess) -> bytes:
     data = b""
     while chunk := await agent.stream.read():
         data += chunk

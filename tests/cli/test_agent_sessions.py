@@ -99,7 +99,7 @@ class TestListing:
         call_it_mine(portico, {"capabilities": {}})
         ran = portico.run("agents", "sessions", "mine")
         assert (ran.code, ran.out) == (5, b"")
-        assert "does not tell which sessions it has" in ran.complaint[0]
+        assert "does not list its sessions" in ran.complaint[0]
 
     def test_a_folder_that_is_none_is_refused(self, mine: Portico) -> None:
         assert mine.run("agents", "sessions", "mine", "--cwd", "nowhere").code == 5
@@ -135,7 +135,7 @@ class TestTakingOver:
     def test_one_that_is_not_there_is_refused_and_leaves_nothing(self, mine: Portico) -> None:
         ran = mine.run("exec", "--agent", "mine", "--agent-session", "nobody", "say hello")
         assert (ran.code, ran.out) == (5, b"")
-        assert "cannot go on with its session nobody" in ran.complaint[0]
+        assert "cannot continue its session nobody" in ran.complaint[0]
         assert "portico agents sessions mine" in ran.complaint[1]
         assert mine.run("sessions", "list", "--api").api["count"] == 0
 

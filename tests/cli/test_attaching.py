@@ -61,7 +61,7 @@ def test_an_agent_that_takes_none_of_it_gets_links_and_the_person_is_told(
     ((_, link),) = sent(transcript)
     assert (link["type"], link["uri"]) == ("resource_link", (tmp_path / "shot.png").as_uri())
     (notice,) = ran.stream.notices
-    assert "takes no images" in notice
+    assert "does not accept images" in notice
     assert "shot.png" in notice
 
 

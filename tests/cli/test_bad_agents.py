@@ -27,13 +27,13 @@ def same_id_twice() -> Json:
 MISDEEDS: dict[str, tuple[list[Json], str]] = {
     "a line that is not JSON": ([raw(b"this is not JSON\n")], "not JSON"),
     "half a line of JSON": ([raw(b'{"jsonrpc":"2.0","method"\n')], "not JSON"),
-    "a number": ([raw(b"42\n")], "no JSON-RPC message"),
-    "an array": ([raw(b"[]\n")], "no JSON-RPC message"),
-    "an object with nothing in it": ([raw(b"{}\n")], "no JSON-RPC message"),
+    "a number": ([raw(b"42\n")], "not a JSON-RPC message"),
+    "an array": ([raw(b"[]\n")], "not a JSON-RPC message"),
+    "an object with nothing in it": ([raw(b"{}\n")], "not a JSON-RPC message"),
     "invalid UTF-8": ([raw(b'{"jsonrpc":"2.0","method":"x\xff"}\n')], "not UTF-8"),
     "a NUL byte": ([raw(b"\0\n")], "not JSON"),
     "a NUL byte inside a message": ([raw(b'{"jsonrpc":"2.0","method":"x\0y"}\n')], "not JSON"),
-    "endless nesting": ([raw(b"[" * 20_000 + b"\n")], "Passed over"),
+    "endless nesting": ([raw(b"[" * 20_000 + b"\n")], "Ignored"),
     "nesting inside an update": (
         [
             raw(
@@ -44,12 +44,12 @@ MISDEEDS: dict[str, tuple[list[Json], str]] = {
                 + b"}\n"
             )
         ],
-        "Passed over",
+        "Ignored",
     ),
-    "an answer to no request": ([{"respond": {"id": 4711, "result": {}}}], "nobody asked"),
+    "an answer to no request": ([{"respond": {"id": 4711, "result": {}}}], "unexpected response"),
     "an error to no request": (
         [{"respond": {"id": "x", "error": {"code": 1, "message": "no"}}}],
-        "nobody asked",
+        "unexpected response",
     ),
     "one id for two requests": ([same_id_twice()], "still being served"),
     "an update of an unknown kind": (

@@ -149,7 +149,7 @@ def test_whoever_is_in_a_folder_that_is_gone_is_told_so(portico: Portico, words:
         capture_output=True,
         check=False,
     )
-    complain(ran(done.returncode, done.stdout, done.stderr), "The folder that you are in is gone.")
+    complain(ran(done.returncode, done.stdout, done.stderr), "The current folder no longer exists.")
 
 
 def test_a_home_of_nobody_is_named(portico: Portico) -> None:
@@ -262,7 +262,7 @@ def test_a_folder_that_leads_round_in_a_circle_has_no_sessions(
 
 def test_a_prompt_of_40_mb_is_told_how_large_it_may_be_and_what_to_do_instead(portico: Portico) -> None:
     ran = portico.run("exec", "--agent-command", portico.agent, "-", stdin=b"say " + b"x" * 40_000_000)
-    complain(ran, "The prompt has 38.1 MB with all that goes along; an agent can be sent 30 MB at once.")
+    complain(ran, "The prompt and its attachments have 38.1 MB; the limit is 30 MB.")
     assert "mention it as @path" in ran.complaint[1]
     assert "up to 10 MB can be attached" in ran.complaint[1]
     assert portico.run("sessions", "list", "--all", "--api").api["count"] == 0

@@ -70,7 +70,7 @@ def test_options_are_set_before_the_prompt(
     ("word", "code", "words"),
     [
         ("colour=red", 5, "llm (small, big); web (on, off); mode (ask, code)"),
-        ("mode=sleep", 5, "there are ask, code"),
+        ("mode=sleep", 5, "Available: ask, code"),
         ("web=maybe", 5, "on or off"),
         ("mode", 5, "NAME=VALUE"),
         ("=code", 5, "NAME=VALUE"),
@@ -112,7 +112,7 @@ def test_a_refusal_to_take_it_again_is_told(portico: Portico) -> None:
     first = portico.exec("say hi", "--agent-command", willing, "--option", "mode=code").stream
     unwilling = agent_command({**FORGETFUL, "on_set_mode": refusal})
     stream = portico.exec("say hi", "--session", first.session_id, "--agent-command", unwilling).stream
-    assert "The agent did not take mode = code again: not today" in stream.notices
+    assert "The agent did not accept mode = code again: not today" in stream.notices
     assert stream.result["state"] == "completed"
 
 
@@ -146,7 +146,7 @@ class TestInAChat:
         terminal.until("web   on  (or off)")
         terminal.until("❯")
         terminal.press("/options mode sleep\r")
-        terminal.until("there are ask, code")
+        terminal.until("Available: ask, code")
         terminal.until("❯")
         terminal.press("/options mode\r")
         terminal.until("needs a value")

@@ -189,7 +189,7 @@ async def test_a_server_that_hangs_or_floods_is_left_out_with_a_notice(
 ) -> None:
     portico.settings(server(manners))
     seconds = 1.0 if manners == "hang" else 20.0
-    flags = porter_with(f"import portico.porter.mcp.client as one; one.HANDSHAKE_SECONDS = {seconds}")
+    flags = porter_with(f"import portico.mcp.client as one; one.HANDSHAKE_SECONDS = {seconds}")
     async with ModelEndpoint(WELL) as endpoint:
         ran = await ask(portico, quick_environ(endpoint), *flags, "go")
     assert (ran.code, ran.stream.answer) == (0, "Well then.")

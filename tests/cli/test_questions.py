@@ -75,7 +75,7 @@ async def test_a_person_fills_in_one_field_after_another(portico: Portico, sit: 
         terminal,
         ("Host (Enter: localhost, -: skip): ", ""),
         ("Port (1 to 65535): ", "eighty"),
-        ("Port is a number.", ""),
+        ("Port must be a number.", ""),
         ("Port is required.", "70000"),
         ("Port must be 1 to 65535.", "8080"),
         ("2  https", "2"),
@@ -232,7 +232,7 @@ def test_a_person_reads_that_nobody_could_be_asked(portico: Portico) -> None:
 def test_a_program_reads_that_nobody_could_be_asked(portico: Portico) -> None:
     ran = portico.run("exec", "--api", "--agent-command", portico.agent, SERVER)
     assert ran.code == 1
-    assert ran.api["error"] == "Nobody could be asked about: Where shall it listen?"
+    assert ran.api["error"] == "Not answered, because no terminal is attached: Where shall it listen?"
     assert "--allow" not in ran.api["diagnostics"]["suggestion"]
 
 

@@ -75,7 +75,7 @@ class TestLogin:
         locked(portico, WEB)
         ran = portico.run("agents", "login", "mine", "--method", "fingerprint")
         assert ran.code == 5
-        assert "'fingerprint'; it has web (the web page)" in ran.err
+        assert "'fingerprint' of the agent mine. Available: web (the web page)" in ran.err
 
     def test_an_agent_of_the_command_line_can_be_signed_in_to(self, portico: Portico) -> None:
         command = locked(portico, WEB)
@@ -135,7 +135,7 @@ class TestLogout:
         locked(portico, WEB, capabilities={})
         ran = portico.run("agents", "logout", "mine", "--api")
         assert ran.code == 5
-        assert "no way to sign out" in ran.api["error"]
+        assert "does not support logout" in ran.api["error"]
 
 
 class TestSuggestions:

@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from portico.conductor.assembly import StartLimit
-from portico.conductor.message import Message, outcome
 from portico.conductor.program_node import ProgramNode
 from portico.conductor.proxy import Proxy
 from portico.domain import codecs
 from portico.rpc.framing import LineSplitter
-from portico.rpc.messages import RpcError
+from portico.rpc.messages import Message, RpcError, outcome
 from portico.rpc.streams import memory_pair
 from tests.conductor.support import HELLO, Wire, chain
 
@@ -38,7 +37,7 @@ class Marking(Proxy):
 
         def seen(response: Message) -> None:
             self.responses.append(bytes(outcome(response)))
-            self.place.send_left(response)
+            self.node.send_left(response)
 
         self.forward_right(
             message.with_params({**words, "marks": [*words.get("marks", []), self.mark]}), seen
@@ -91,7 +90,7 @@ async def test_a_proxy_can_ask_either_side_and_nobody_else_sees_it() -> None:
         client_methods = frozenset({"_go"})
 
         def from_client(self, message: Message) -> None:
-            self.place.spawn(self._go(message), "asking around")
+            self.node.spawn(self._go(message), "asking around")
 
         async def _go(self, message: Message) -> None:
             answers.append(codecs.decode_json(await self.ask_agent("_agent", {"q": 1})))

@@ -11,14 +11,12 @@ import pytest
 from msgspec import Raw
 
 from portico.conductor.mcp_bridge.bridge import McpBridge
-from portico.conductor.mcp_bridge.mcp_over_acp import RESOURCE_LIMIT
-from portico.conductor.mcp_bridge.provider import McpAgentPeer, OnNotification
-from portico.conductor.mcp_bridge.provider_connection import ProviderConnection
-from portico.conductor.mcp_bridge.server_connection import MOST_ACTIVE
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
 from portico.conductor.mcp_bridge.shim_listener import ShimListener
-from portico.conductor.mcp_bridge.stdio_server import McpStdioServer
 from portico.conductor.mcp_bridge.stdio_shim import TOKEN_VARIABLE
+from portico.mcp.protocol import RESOURCE_LIMIT
+from portico.mcp.server_connection import MOST_ACTIVE, McpServerConnection, OnNotification, ServerBackend
+from portico.mcp.stdio_server import McpStdioServer
 from portico.rpc.framing import MAX_LINE
 from portico.rpc.messages import RequestId, RpcError
 from portico.rpc.streams import ByteStream, memory_pair
@@ -253,7 +251,7 @@ class TestTheClientsServers:
                 asked = await provider_of(ends)
                 result = {"resultType": "input_required", "inputRequests": {}}
                 ends.client.send(frame(id=asked["id"], result={"result": result}))
-                assert "person" in (await client.receive())["error"]["message"]
+                assert "user input" in (await client.receive())["error"]["message"]
 
     async def test_one_that_shakes_hands_itself_is_passed_what_the_agent_says(self) -> None:
         async with chain(McpBridge()) as ends:
@@ -434,7 +432,7 @@ async def test_an_agent_that_does_not_read_loses_notifications_but_no_answer(
 ) -> None:
     class Patient:
         async def request(
-            self, agent_id: RequestId, method: str, params: Raw | None, notified: OnNotification
+            self, client_id: RequestId, method: str, params: Raw | None, notify: OnNotification
         ) -> Raw:
             return Raw(b'"answer"')
 
@@ -444,12 +442,12 @@ async def test_an_agent_that_does_not_read_loses_notifications_but_no_answer(
         def close(self) -> None:
             return
 
-    async def begin(agent: McpAgentPeer, method: str, params: Raw | None) -> ProviderConnection:
+    async def begin(agent: McpServerConnection, method: str, params: Raw | None) -> ServerBackend:
         return Patient()
 
     near, far = memory_pair()
     made = McpStdioServer(near, begin)
-    link, running = made.link, asyncio.create_task(made.run())
+    link, running = made.connection, asyncio.create_task(made.run())
     client = Wire(far)
     for number in range(10_000):
         link.notify("notifications/message", Raw(b"%d" % number))
@@ -468,7 +466,7 @@ async def test_an_agent_that_does_not_read_loses_notifications_but_no_answer(
 
 
 async def test_an_agent_that_answers_nothing_is_asked_only_so_much() -> None:
-    async def begin(agent: McpAgentPeer, method: str, params: Raw | None) -> ProviderConnection:
+    async def begin(agent: McpServerConnection, method: str, params: Raw | None) -> ServerBackend:
         raise AssertionError("the agent asks nothing")
 
     near, far = memory_pair()
@@ -476,10 +474,10 @@ async def test_an_agent_that_answers_nothing_is_asked_only_so_much() -> None:
     running, replies = asyncio.create_task(made.run()), list[Raw | RpcError]()
     client = Wire(far)
     for _ in range(MOST_ACTIVE):
-        made.link.ask("roots/list", None, replies.append)
+        made.connection.ask("roots/list", None, replies.append)
         await client.receive()
     assert replies == []
-    made.link.ask("roots/list", None, replies.append)
+    made.connection.ask("roots/list", None, replies.append)
     [refused] = replies
     assert isinstance(refused, RpcError)
     assert refused.code == RESOURCE_LIMIT

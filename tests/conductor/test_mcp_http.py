@@ -11,12 +11,11 @@ import pytest
 from msgspec import Raw
 
 from portico.conductor.mcp_bridge.bridge import McpBridge
-from portico.conductor.mcp_bridge.http_endpoint import MOST_CONNECTIONS, McpHttpEndpoint
-from portico.conductor.mcp_bridge.provider import McpAgentPeer, OnNotification
-from portico.conductor.mcp_bridge.provider_connection import ProviderConnection
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
-from portico.conductor.mcp_bridge.streamable_http import MOST_SESSIONS
 from portico.mcp.http1 import BODY_LIMIT
+from portico.mcp.http_endpoint import MOST_CONNECTIONS, McpHttpEndpoint
+from portico.mcp.server_connection import McpServerConnection, OnNotification, ServerBackend
+from portico.mcp.streamable_http import MOST_SESSIONS
 from portico.rpc.messages import RequestId
 from tests.conductor.http_support import Server
 from tests.conductor.mcp_support import (
@@ -391,16 +390,16 @@ class Silent:
 
     def __init__(self) -> None:
         self.release = asyncio.Event()
-        self.notified: OnNotification | None = None
+        self.notify: OnNotification | None = None
         self.asked = asyncio.Event()
 
-    async def __call__(self, agent: McpAgentPeer, method: str, params: Raw | None) -> ProviderConnection:
+    async def __call__(self, agent: McpServerConnection, method: str, params: Raw | None) -> ServerBackend:
         return self
 
     async def request(
-        self, agent_id: RequestId, method: str, params: Raw | None, notified: OnNotification
+        self, client_id: RequestId, method: str, params: Raw | None, notify: OnNotification
     ) -> Raw:
-        self.notified = notified
+        self.notify = notify
         self.asked.set()
         await self.release.wait()
         return Raw(b'"answer"')
@@ -456,9 +455,9 @@ class TestTime:
         async with endpoint(silent) as server, server.connection() as connection:
             connection.send(server.posted(message))
             await happens(silent.asked)
-            assert silent.notified is not None
+            assert silent.notify is not None
             for number in range(10_000):
-                silent.notified("_told", Raw(b"%d" % number))
+                silent.notify("_told", Raw(b"%d" % number))
             silent.release.set()
             answer = await connection.answer()
             received = []

@@ -10,12 +10,11 @@ from msgspec import Raw
 
 from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
-from portico.conductor.message import Message
 from portico.conductor.node import ProxyNode
 from portico.conductor.program_node import ProgramNode
 from portico.conductor.proxy import Proxy
 from portico.domain import codecs
-from portico.rpc.messages import Fault
+from portico.rpc.messages import Fault, Message
 from portico.rpc.streams import ByteStream, memory_pair
 from tests.conductor.mcp_support import frame
 from tests.conductor.support import Ends, Wire, chain

@@ -11,8 +11,17 @@ from msgspec import Raw
 
 from portico.domain import codecs
 from portico.rpc.connection import RpcConnection, RpcReply
-from portico.rpc.framing import MAX_LINE
-from portico.rpc.messages import METHOD_NOT_FOUND, ConnectionLost, Fault, RpcError
+from portico.rpc.frames import LineFrames, frame_pair
+from portico.rpc.framing import MAX_LINE, LineSplitter
+from portico.rpc.messages import (
+    METHOD_NOT_FOUND,
+    ConnectionLost,
+    Fault,
+    Message,
+    RpcError,
+    notification,
+    response,
+)
 from portico.rpc.streams import MemoryStream, memory_pair
 from tests.support.looping import until
 
@@ -72,7 +81,7 @@ class Wire:
 async def wire(max_line: int = 1_000_000) -> AsyncIterator[Wire]:
     near, far = memory_pair()
     handler = Recorder()
-    connection = RpcConnection(near, handler, name="peer", max_line=max_line)
+    connection = RpcConnection(LineFrames(near, LineSplitter(max_line)), handler, name="peer")
     running = asyncio.create_task(connection.run())
     try:
         yield Wire(connection, handler, far)
@@ -104,6 +113,29 @@ async def test_a_response_wakes_its_caller_after_every_earlier_and_before_any_la
         peer.send(note(1), note(2), '{"jsonrpc":"2.0","id":1,"result":null}', note(3))
         await calling
     assert peer.handler.seen == ["note 1", "note 2", "answered", "note 3"]
+
+
+async def test_the_order_is_the_same_when_frames_travel_in_memory() -> None:
+    near, far = frame_pair()
+    handler = Recorder()
+    connection = RpcConnection(near, handler, name="peer")
+    running = asyncio.create_task(connection.run())
+
+    async def call() -> None:
+        await connection.request("ask", {})
+        handler.seen.append("answered")
+
+    calling = asyncio.create_task(call())
+    (asked,) = await far.receive()
+    assert isinstance(asked, Message)
+    far.write(note(1).encode() + b"\n")
+    far.send(notification("note", 2))
+    far.send(response(asked.id, None))  # type: ignore[arg-type]
+    far.send(notification("note", 3))
+    await calling
+    await far.close()
+    await running
+    assert handler.seen == ["note 1", "note 2", "answered", "note 3"]
 
 
 async def test_a_handler_that_waits_for_the_peer_does_not_block_the_reader() -> None:

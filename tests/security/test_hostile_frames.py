@@ -8,7 +8,8 @@ from msgspec import UNSET
 
 from portico.domain import events
 from portico.domain.json_depth import MAX_DEPTH
-from portico.rpc.messages import Fault, decode_frame, malformed_request_id, malformed_response_id
+from portico.rpc.malformed import malformed_request_id, malformed_response_id
+from portico.rpc.messages import Fault, decode_frame
 from tests.conductor.support import chain
 from tests.sessions.support import FakeAgent, world
 from tests.support.editor import Editor

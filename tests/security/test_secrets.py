@@ -17,8 +17,8 @@ from portico.domain.provider_keys import is_provider_key
 from portico.domain.secret_files import is_private
 from portico.editors.files import LocalFiles
 from portico.editors.terminals import HostTerminals
-from portico.porter.mcp.server_requests import ServerRequests
-from portico.porter.mcp.stdio_transport import open_stdio
+from portico.porter.mcp_requests import ServerRequests
+from portico.porter.model_loop.mcp_servers import open_program
 from portico.sessions.ports import AgentSpec, TerminalRequest
 from tests.support.waiting import wait_until
 
@@ -258,7 +258,7 @@ async def test_the_mcp_servers_of_porter_have_none(tmp_path: Path) -> None:
     code = f"import os, pathlib; pathlib.Path({str(told)!r}).write_text(' '.join(os.environ))"
     own = [acp.EnvVariable(name="GROQ_API_KEY", value="its own")]
     server = acp.McpServer(name="x", command=sys.executable, args=["-c", code], env=own)
-    pipes = await open_stdio(
+    pipes = await open_program(
         server, tmp_path, {**os.environ, **KEYS}, ServerRequests([tmp_path], can_ask=False)
     )
     try:

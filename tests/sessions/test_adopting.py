@@ -141,7 +141,7 @@ async def test_one_that_cannot_go_on_leaves_nothing_behind(
 
     async with world(echo, tmp_path, capabilities=capabilities) as host:
         host.agent.on_reopen = refuse
-        with pytest.raises(InvalidInput, match="cannot go on with its session old-1") as caught:
+        with pytest.raises(InvalidInput, match="cannot continue its session old-1") as caught:
             await adopt(host)
         assert "portico agents sessions fake" in (caught.value.suggestion or "")
         assert await host.store.summaries() == []

@@ -107,7 +107,7 @@ class TestReviving:
         async with world(die_once, tmp_path, capabilities=capabilities) as host:
             await host.prompt()
             assert states(await host.events())[-1] == "interrupted"
-            await host.until(lambda payload: isinstance(payload, Notice) and "started again" in payload.text)
+            await host.until(lambda payload: isinstance(payload, Notice) and "was restarted" in payload.text)
             assert host.agent.methods[-1] == "session/load"
             ready = (await host.events())[-2].payload
             assert isinstance(ready, StateChanged)

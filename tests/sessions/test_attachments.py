@@ -71,7 +71,7 @@ async def test_an_agent_that_takes_no_images_gets_a_link_and_the_person_is_told(
     assert sent.blocks == [
         acp.ResourceLink(name="shot.png", uri=(tmp_path / "shot.png").as_uri(), mime_type="image/png")
     ]
-    assert sent.notices == ["The agent fake takes no images, so it was given a link to shot.png."]
+    assert sent.notices == ["The agent fake does not accept images, so a link to shot.png was sent instead."]
     assert sent.logged[0]["type"] == "image"
 
 
@@ -85,7 +85,7 @@ async def test_a_text_file_goes_inside_the_prompt_where_the_agent_takes_that(tmp
     linked = await send(tmp_path, NOTHING, AttachedFile(tmp_path / "app.ts"))
     assert [type(block) for block in linked.blocks] == [acp.ResourceLink]
     assert linked.notices == [
-        "The agent fake takes no files inside a prompt, so it was given a link to app.ts."
+        "The agent fake does not accept embedded files, so a link to app.ts was sent instead."
     ]
 
 
@@ -119,7 +119,7 @@ class TestBytesWithoutAFile:
         assert [type(block) for block in sent.blocks] == [acp.ImageContent]
         without = await send(tmp_path, NOTHING, pasted)
         assert without.blocks == []
-        assert without.notices == ["The agent fake takes no images, so pasted image.png was left out."]
+        assert without.notices == ["The agent fake does not accept images, so pasted image.png was left out."]
         assert without.logged[0]["type"] == "image"
 
     async def test_text_is_sent_as_words_instead(self, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ async def test_what_cannot_be_attached_is_refused_in_words(tmp_path: Path) -> No
 
 async def test_many_large_files_are_too_much_together(tmp_path: Path) -> None:
     large = [AttachedBytes(name=f"{number}.png", data=PNG + bytes(MAX_BYTES - 100)) for number in range(3)]
-    with pytest.raises(InvalidInput, match="too much for one prompt"):
+    with pytest.raises(InvalidInput, match="too large for one prompt"):
         await read_attachments(large)
 
 

@@ -85,7 +85,7 @@ async def test_what_is_too_long_or_too_many_is_refused_and_nothing_changes(tmp_p
             await desks.write_draft(session_id, "x" * (MAX_DRAFT_CHARACTERS + 1), "page")
         for place in range(MAX_QUEUE):
             await desks.enqueue(session_id, QueuedPrompt(prompt_id=str(place), text="go"))
-        with pytest.raises(InvalidInput, match="wait already"):
+        with pytest.raises(InvalidInput, match="queued already"):
             await desks.enqueue(session_id, QueuedPrompt(prompt_id="more", text="go"))
         assert len((await desks.get(session_id)).queue) == MAX_QUEUE
 

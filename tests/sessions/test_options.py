@@ -100,9 +100,9 @@ async def test_what_is_set_already_is_not_set_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("colour", "red", "offers no choice of colour"),
-        ("model", "huge", "'huge' is no llm that there is; there are small, big."),
-        ("mode", "sleep", "'sleep' is no mode that there is; there are ask, code."),
+        ("colour", "red", "has no option colour"),
+        ("model", "huge", "Unknown llm 'huge'. Available: small, big."),
+        ("mode", "sleep", "Unknown mode 'sleep'. Available: ask, code."),
         ("web", "perhaps", "web is on or off, not 'perhaps'."),
     ],
 )
@@ -115,9 +115,7 @@ async def test_what_there_is_not_is_answered_with_what_there_is(
             await set_option(host, name, value)
         assert words in caught.value.message
         if name == "colour":
-            assert (
-                caught.value.suggestion == "Its options: llm (small, big); web (on, off); mode (ask, code)."
-            )
+            assert caught.value.suggestion == "Available: llm (small, big); web (on, off); mode (ask, code)."
         assert settings(host.agent) == []
 
 
@@ -241,6 +239,6 @@ class TestSurviving:
             host.agent.refuses_options = RpcError(-32603, "not in this plan")
             turn = await host.prompt()
         notices = [event.payload.text for event in turn if isinstance(event.payload, Notice)]
-        assert "The agent did not take llm = big again: not in this plan" in notices
-        assert "The agent did not take web = on again: The agent fake offers no choice of web." in notices
+        assert "The agent did not accept llm = big again: not in this plan" in notices
+        assert "The agent did not accept web = on again: The agent fake has no option web." in notices
         assert any(isinstance(event.payload, TextDelta) for event in turn)

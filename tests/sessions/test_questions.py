@@ -142,31 +142,31 @@ async def test_a_secret_reaches_the_agent_and_no_log(tmp_path: Path) -> None:
     [
         (PORT, 0, "Port must be 1 to 65535."),
         (PORT, 70000, "Port must be 1 to 65535."),
-        (PORT, "eighty", "Port is a number."),
-        (PORT, 80.5, "Port is a whole number."),
-        (PORT, True, "Port is a number."),
+        (PORT, "eighty", "Port must be a number."),
+        (PORT, 80.5, "Port must be a whole number."),
+        (PORT, True, "Port must be a number."),
         ({"type": "number", "minimum": 0.5}, 0, "x must be at least 0.5."),
-        ({"type": "number"}, float("nan"), "x is a number."),
-        (SCHEME, "ftp", "x is one of http, https."),
-        (TOPPINGS, ("h", "cheese"), "x takes some of h, o."),
-        (TOPPINGS, ("h", "h"), "x takes each choice once."),
-        (TOPPINGS, (), "x takes 1 to 2 of the choices."),
-        ({"type": "boolean"}, "yes", "x is yes or no."),
+        ({"type": "number"}, float("nan"), "x must be a number."),
+        (SCHEME, "ftp", "x must be one of http, https."),
+        (TOPPINGS, ("h", "cheese"), "x must be some of h, o."),
+        (TOPPINGS, ("h", "h"), "x accepts each choice once."),
+        (TOPPINGS, (), "x needs 1 to 2 of the choices."),
+        ({"type": "boolean"}, "yes", "x must be yes or no."),
         ({"type": "string", "minLength": 3}, "ab", "x must have at least 3 characters."),
         ({"type": "string", "maxLength": 3}, "abcd", "x must have at most 3 characters."),
-        ({"type": "string", "format": "email"}, "ada", "x is an e-mail address."),
+        ({"type": "string", "format": "email"}, "ada", "x must be an e-mail address."),
         (
             {"type": "string", "format": "uri"},
             "not an address",
-            "x is an address such as https://example.org.",
+            "x must be a URL such as https://example.org.",
         ),
-        ({"type": "string", "format": "date"}, "2026-13-01", "x is a date such as 2026-05-09."),
+        ({"type": "string", "format": "date"}, "2026-13-01", "x must be a date such as 2026-05-09."),
         (
             {"type": "string", "format": "date-time"},
             "2026-05-09T10:00:00",
-            "x is a date and time such as 2026-05-09T14:30:00Z.",
+            "x must be a date and time such as 2026-05-09T14:30:00Z.",
         ),
-        ({"type": "string", "pattern": "^[a-z]+$"}, "A1", "x does not have the form ^[a-z]+$"),
+        ({"type": "string", "pattern": "^[a-z]+$"}, "A1", "x does not match ^[a-z]+$"),
         ({"type": "string"}, "", "x is required."),
     ],
 )
@@ -378,7 +378,7 @@ async def test_what_this_version_cannot_ask_is_declined_and_told(tmp_path: Path,
         turn = await host.prompt()
     assert '{"action":"decline"}' in "".join(getattr(event.payload, "text", "") for event in turn)
     (notice,) = [event.payload for event in turn if isinstance(event.payload, Notice)]
-    assert "does not know" in notice.text
+    assert "unsupported kind" in notice.text
     assert isinstance(notice.raw, msgspec.Raw)
 
 

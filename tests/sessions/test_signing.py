@@ -68,9 +68,11 @@ async def test_of_several_methods_one_is_named(tmp_path: Path) -> None:
         locked(host, WEB, KEY)
         await host.start()
         ways = await signing(host)
-        with pytest.raises(InvalidInput, match=r"several ways .* web \(the web page\); key \(an API key\)"):
+        with pytest.raises(
+            InvalidInput, match=r"several login methods: web \(the web page\); key \(an API key\)"
+        ):
             ways.method(None)
-        with pytest.raises(InvalidInput, match="no way to sign in called 'fingerprint'"):
+        with pytest.raises(InvalidInput, match="Unknown login method 'fingerprint'"):
             ways.method("fingerprint")
         assert ways.method("key").description == "from your account"
 
@@ -78,7 +80,7 @@ async def test_of_several_methods_one_is_named(tmp_path: Path) -> None:
 async def test_an_agent_without_methods_says_so(tmp_path: Path) -> None:
     async with world(echo, tmp_path) as host:
         await host.start()
-        with pytest.raises(InvalidInput, match="names no way to sign in"):
+        with pytest.raises(InvalidInput, match="offers no login method"):
             (await signing(host)).method(None)
 
 
@@ -134,7 +136,7 @@ async def test_what_the_agent_asks_meanwhile_is_answered_by_whoever_signs_in_and
 async def test_signing_out_is_for_agents_that_offer_it(tmp_path: Path) -> None:
     async with world(echo, tmp_path) as host:
         await host.start()
-        with pytest.raises(InvalidInput, match="no way to sign out"):
+        with pytest.raises(InvalidInput, match="does not support logout"):
             await (await signing(host)).logout()
     async with world(echo, tmp_path, capabilities=OUT) as host:
         await host.start()

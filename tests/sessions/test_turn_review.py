@@ -30,7 +30,7 @@ from tests.sessions.support import SPEC, FakeAgent, World, world
 KEPT = CheckpointCreated(checkpoint_id="c1", label="hello", moment="before_turn")
 PROPOSED = ProposalUpdated(proposal_id="p1", revision=1, status="open", origin="turn")
 FULL_DISK = InvalidInput("The disk is full.", suggestion="Make room.")
-UNFORESEEN = "Portico failed where it should not: OSError: [Errno 28] No space left on device"
+UNFORESEEN = "Internal error: OSError: [Errno 28] No space left on device"
 
 
 async def answer(agent: FakeAgent, request: acp.PromptRequest) -> None:
@@ -117,7 +117,7 @@ async def test_no_host_is_kept_from_starting_by_what_a_dead_turn_left(
         monkeypatch.setattr(host.reviews, "salvage", salvage)
         assert await host.service.recover() == [host.session_id]
         (notice,) = [event.payload for event in await host.events() if isinstance(event.payload, Notice)]
-        assert notice.text == f"What the interrupted turn changed could not be gathered. {UNFORESEEN}"
+        assert notice.text == f"The changes of the interrupted turn could not be collected. {UNFORESEEN}"
         turn.cancel()
         await asyncio.gather(turn, return_exceptions=True)
 

@@ -61,7 +61,7 @@ async def test_a_load_that_tells_nothing_again_falls_back_to_a_summary(tmp_path:
         again = await host.prompt("and now?")
         assert "earlier-conversation" not in told(host)
     assert ways(turn) == ["replay"]
-    assert "told nothing of the conversation" in warnings(turn)
+    assert "replayed nothing of the conversation" in warnings(turn)
     assert (ended(turn), ended(again)) == ("completed", "completed")
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from portico.acp.agent import AgentSideConnection
-from portico.rpc.connection import Direction, RpcConnection, RpcHandler, Tap
-from portico.rpc.streams import ByteStream
+from portico.rpc.connection import RpcConnection, RpcHandler
+from portico.rpc.frames import Direction, Tap, Transport
 from portico.testing import FrameChecker, InvalidFrames, check_tap_file
 from portico.testing.frames import FrameProblem, Side
 from tests.acp.schema_examples import SCHEMA
@@ -22,11 +22,11 @@ class FrameWatch:
         self.folder = folder
         self._problems: list[FrameProblem] = []
 
-    def connection(self, stream: ByteStream, handler: RpcHandler, **options: Any) -> RpcConnection:
+    def connection(self, transport: Transport, handler: RpcHandler, **options: Any) -> RpcConnection:
         """What ends call to make their connection, with one more pair of eyes on it."""
         role: Side = "agent" if isinstance(handler, AgentSideConnection) else "client"
         options["tap"] = self._watching(role, options.get("tap"))
-        return RpcConnection(stream, handler, **options)
+        return RpcConnection(transport, handler, **options)
 
     def take_problems(self) -> list[FrameProblem]:
         """What was found wrong up to now; whoever takes it answers for it."""

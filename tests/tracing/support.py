@@ -45,7 +45,7 @@ async def traced_chain(
     async def assemble(_: Raw) -> Assembly:
         return Assembly([ProxyNode(proxy) for proxy in proxies], near_agent)
 
-    chain = Chain(near_client, assemble, on_fault=lambda *_: None, watch=trace.chain())
+    chain = Chain(near_client, assemble, on_fault=lambda *_: None, observer=trace.chain())
     running = asyncio.create_task(chain.run())
     try:
         yield Ends(Wire(far_client), Wire(far_agent), [])

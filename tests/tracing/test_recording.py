@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from portico.conductor.message import Message
 from portico.conductor.proxy import Proxy
 from portico.conductor.tracing.writer import TraceWriter
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput
+from portico.rpc.messages import Message
 from tests.tracing.support import NOON, Ticking, frames, hops, lines, traced_chain
 
 PROMPT = '{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"sessionId":"s","n":1.50}}'
@@ -21,7 +21,7 @@ class Marking(Proxy):
 
     def from_client(self, message: Message) -> None:
         words = codecs.decode_json(message.params)
-        self.forward_right(message.with_params({**words, "mark": True}), self.place.send_left)
+        self.forward_right(message.with_params({**words, "mark": True}), self.node.send_left)
 
 
 class Answering(Proxy):

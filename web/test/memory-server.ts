@@ -9,7 +9,7 @@ import {
   createRouterTransport,
   type ConnectRouter,
 } from "@connectrpc/connect";
-import type { Gateway, Memory, Vault } from "../src/gateway/types";
+import type { Gateway, Memory, DraftStore } from "../src/gateway/gateway";
 import {
   AgentService,
   DeskSchema,
@@ -100,7 +100,7 @@ export class MemoryServer {
     this.changed();
   }
 
-  gateway(vault: Vault = createTestVault(), clientId = "page-1"): Gateway {
+  gateway(draftStore: DraftStore = createTestDraftStore(), clientId = "page-1"): Gateway {
     const transport = createRouterTransport((router) => this.#serve(router), {
       transport: {
         interceptors: [
@@ -119,7 +119,7 @@ export class MemoryServer {
       clientId,
       pageBuild: "build-1",
       memory: createTestMemory(),
-      vault,
+      draftStore,
       openLink: () => undefined,
       save: () => undefined,
       reload: () => undefined,
@@ -244,7 +244,7 @@ function refusal(message: string, code: Code, errorCode: ErrorCode): ConnectErro
   return new ConnectError(message, code, undefined, [{ desc: ErrorDetailsSchema, value }]);
 }
 
-export function createTestVault(): Vault & { readonly words: Map<string, string> } {
+export function createTestDraftStore(): DraftStore & { readonly words: Map<string, string> } {
   const words = new Map<string, string>();
   return {
     words,

@@ -13,9 +13,9 @@ from portico.acp import _schema as schema
 from portico.acp import extensions
 from portico.acp.connection import AcpConnection, MethodHandler
 from portico.acp.lenient_decoder import decode
-from portico.domain import codecs
-from portico.rpc.connection import RpcReply, Tap
-from portico.rpc.streams import ByteStream
+from portico.acp.session_id import read_session_id
+from portico.rpc.connection import RpcReply
+from portico.rpc.frames import Tap, Transport
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class AgentSideConnection(AcpConnection):
 
     def __init__(
         self,
-        stream: ByteStream,
+        transport: Transport,
         *,
         name: str,
         serve: Mapping[str, MethodHandler],
@@ -35,14 +35,14 @@ class AgentSideConnection(AcpConnection):
         on_todos: Callable[[extensions.WrittenTodos], None] | None = None,
         tap: Tap | None = None,
     ) -> None:
-        super().__init__(stream, name=name, served=schema.AGENT_METHODS, serve=serve, tap=tap)
+        super().__init__(transport, name=name, served=schema.AGENT_METHODS, serve=serve, tap=tap)
         self._on_cancel = on_cancel
         self._on_todos = on_todos
         self._open: set[str] = set()
         self._held: dict[str, list[schema.SessionUpdate]] = {}
 
     def update(self, session_id: str, update: schema.SessionUpdate) -> None:
-        """Tell the client something. In order, and never before it knows the session."""
+        """Send an update, in order, and never before the client knows the session."""
         if session_id not in self._open:
             self._held.setdefault(session_id, []).append(update)
             return
@@ -80,7 +80,7 @@ class AgentSideConnection(AcpConnection):
 
     async def request(self, method: str, params: Raw) -> RpcReply:
         if method in _OPENED_BY_REQUEST:
-            session_id = _session_of(params)
+            session_id = read_session_id(params)
             if session_id is not None:
                 self._open.add(session_id)
         reply = await super().request(method, params)
@@ -96,20 +96,9 @@ class AgentSideConnection(AcpConnection):
             elif method == extensions.TODOS and self._on_todos is not None:
                 self._on_todos(decode(params, extensions.WrittenTodos))
         except msgspec.DecodeError as error:
-            log.warning("%s: %s passed over: %s", self.name, method, error)
+            log.warning("%s: %s ignored: %s", self.name, method, error)
 
     def _release(self, session_id: str) -> None:
         self._open.add(session_id)
         for update in self._held.pop(session_id, []):
             self.update(session_id, update)
-
-
-class _Target(msgspec.Struct, rename="camel"):
-    session_id: str
-
-
-def _session_of(params: Raw) -> str | None:
-    try:
-        return codecs.decode_json(params, _Target).session_id
-    except msgspec.DecodeError:
-        return None

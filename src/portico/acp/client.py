@@ -16,9 +16,9 @@ from portico.acp import extensions
 from portico.acp.connection import AcpConnection, MethodHandler, Result
 from portico.acp.lenient_decoder import decode
 from portico.domain import codecs
-from portico.rpc.connection import RpcReply, Tap
+from portico.rpc.connection import RpcReply
+from portico.rpc.frames import Tap, Transport
 from portico.rpc.messages import ConnectionLost, Fault, shorten
-from portico.rpc.streams import ByteStream
 
 MAX_HELD_UPDATES = 4096
 
@@ -26,7 +26,7 @@ Made = TypeVar("Made", schema.NewSessionResponse, schema.ForkSessionResponse)
 
 
 class UpdateListener(Protocol):
-    """Whoever wants to know what the agent says. Plain functions: order is kept by the caller."""
+    """Receives what the agent sends. Plain functions, so that the order is kept."""
 
     def update(self, session_id: str, update: schema.SessionUpdate) -> None: ...
 
@@ -51,14 +51,14 @@ class _Target(msgspec.Struct, rename="camel"):
 class ClientSideConnection(AcpConnection):
     def __init__(
         self,
-        stream: ByteStream,
+        transport: Transport,
         listener: UpdateListener,
         *,
         name: str,
         serve: Mapping[str, MethodHandler],
         tap: Tap | None = None,
     ) -> None:
-        super().__init__(stream, name=name, served=schema.CLIENT_METHODS, serve=serve, tap=tap)
+        super().__init__(transport, name=name, served=schema.CLIENT_METHODS, serve=serve, tap=tap)
         self._listener = listener
         self._open: set[str] = set()
         self._opening = 0
@@ -76,13 +76,13 @@ class ClientSideConnection(AcpConnection):
     async def new_session(
         self, request: schema.NewSessionRequest, opened: Callable[[str], None] | None = None
     ) -> schema.NewSessionResponse:
-        """Open a session. `opened` hears its id before the first of its updates is passed on."""
+        """Open a session. `opened` is called with its id before the first of its updates."""
         return await self._begin("session/new", request, schema.NewSessionResponse, opened)
 
     async def fork_session(
         self, request: schema.ForkSessionRequest, opened: Callable[[str], None] | None = None
     ) -> schema.ForkSessionResponse:
-        """Open a session that knows what another one knows; `opened` hears its id as above."""
+        """Open a copy of a session; `opened` is called as above."""
         return await self._begin("session/fork", request, schema.ForkSessionResponse, opened)
 
     async def load_session(self, request: schema.LoadSessionRequest) -> schema.LoadSessionResponse:
@@ -103,7 +103,7 @@ class ClientSideConnection(AcpConnection):
         self._open.discard(request.session_id)
 
     def leave(self, session_id: str) -> None:
-        """Have nothing more to do with a session: whatever comes for it from now on is out of place."""
+        """Leave a session: updates for it are faults from now on."""
         self._open.discard(session_id)
         with suppress(ConnectionLost):
             self._connection.notify(extensions.SESSION_LEFT, extensions.SessionLeft(session_id=session_id))
@@ -115,7 +115,7 @@ class ClientSideConnection(AcpConnection):
         self._connection.notify("session/cancel", schema.CancelNotification(session_id=session_id))
 
     def write_todos(self, written: extensions.WrittenTodos) -> None:
-        """Tell an agent that takes it what the person wrote."""
+        """Send an agent that supports it the to-do list that the person wrote."""
         self._connection.notify(extensions.TODOS, written)
 
     async def set_mode(self, request: schema.SetSessionModeRequest) -> None:

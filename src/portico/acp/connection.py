@@ -1,7 +1,7 @@
 """Common base of both sides of an ACP connection: typed dispatch by method name, and error answers.
 
-An end serves the methods it was given and no others: what it does not offer is
-`METHOD_NOT_FOUND`, so a capability is present exactly when its functions are.
+A side serves the methods it was given and refuses others with `METHOD_NOT_FOUND`, so a capability is present
+exactly when its functions are.
 """
 
 import logging
@@ -13,9 +13,9 @@ from msgspec import Raw
 
 from portico.acp import _schema as schema
 from portico.acp.lenient_decoder import decode
-from portico.rpc.connection import RpcConnection, RpcReply, Tap
+from portico.rpc.connection import RpcConnection, RpcReply
+from portico.rpc.frames import Tap, Transport
 from portico.rpc.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Fault, RpcError
-from portico.rpc.streams import ByteStream
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class AcpConnection:
 
     def __init__(
         self,
-        stream: ByteStream,
+        transport: Transport,
         *,
         name: str,
         served: Mapping[str, schema.Method],
@@ -45,7 +45,7 @@ class AcpConnection:
         self.name = name
         self._served = served
         self._serve = serve
-        self._connection = RpcConnection(stream, self, name=name, tap=tap, finishes=self.finishes)
+        self._connection = RpcConnection(transport, self, name=name, tap=tap, finishes=self.finishes)
 
     async def run(self) -> None:
         """Read and answer until the other side is gone."""
@@ -58,7 +58,7 @@ class AcpConnection:
         await self._connection.close()
 
     async def call(self, method: str, params: schema.Wire, result: type[Result]) -> Result:
-        """Call the other side. RpcError for an error answer, or for one that makes no sense."""
+        """Call the other side. RpcError for an error response, or for a malformed one."""
         answer = await self._connection.request(method, params)
         try:
             return decode(answer, result)
@@ -76,11 +76,11 @@ class AcpConnection:
         return RpcReply(await serve(request))
 
     def notification(self, method: str, params: Raw) -> None:
-        """Notifications of methods that nobody here knows are passed over, as JSON-RPC says."""
+        """Unknown notifications are ignored, as JSON-RPC says."""
 
     def fault(self, fault: Fault) -> None:
-        """What was malformed is passed over and logged, unless an end has somebody to tell."""
-        log.warning("%s: %s passed over: %s", self.name, fault.kind, fault.detail)
+        """Malformed messages are logged and ignored, unless a subclass reports them."""
+        log.warning("%s: %s ignored: %s", self.name, fault.kind, fault.detail)
 
     async def ready(self) -> None:
-        """Nothing holds the peer back unless an end says so."""
+        """The peer is not held back unless a subclass does so."""

@@ -1,7 +1,6 @@
 """Installs agents from npm, each in its own folder of the state folder.
 
-Nothing is ever fetched to start an agent. To install one is a command of its own, which names the package and its
-version and asks; that it is here is the record of the answer.
+Starting an agent never downloads anything. `portico agents install` shows the package and its version, and asks first.
 """
 
 import os
@@ -35,14 +34,14 @@ class NpmPackage(msgspec.Struct, frozen=True):
 
 
 def installed_program(agent: str, program: str, environ: Mapping[str, str]) -> Path | None:
-    """Where the program of an installed agent is; None if it is not installed here."""
+    """The program of an installed agent; None if it is not installed here."""
     name = f"{program}.cmd" if sys.platform == "win32" else program
     path = _folder(agent, environ) / "node_modules" / ".bin" / name
     return path if path.is_file() else None
 
 
 def newest_version(package: str, environ: Mapping[str, str]) -> NpmPackage:
-    """The package in the version that npm would install. Asks the registry, and installs nothing."""
+    """The version of a package that npm would install, from the registry."""
     done = _npm(("view", package, "version"), Path.home(), environ, _VIEW_SECONDS)
     version = done.strip().splitlines()[-1:] or [""]
     if not version[0]:
@@ -51,12 +50,12 @@ def newest_version(package: str, environ: Mapping[str, str]) -> NpmPackage:
 
 
 def install(agent: str, package: NpmPackage, environ: Mapping[str, str]) -> Path:
-    """Fetch a package with what it depends on, in the place of an earlier one. The folder that it is in."""
+    """Install a package with its dependencies, replacing an earlier version; returns its folder."""
     folder = _folder(agent, environ)
     fresh = folder.with_name(f".{agent}.{secrets.token_hex(4)}")
     make_private_folder(fresh)
     try:
-        # In a folder of its own: npm reads settings and packages of the one it stands in.
+        # In an empty folder, since npm reads the settings and packages of the current one.
         options = ("--prefix", str(fresh), "--no-audit", "--no-fund", "--save-exact", "--loglevel=error")
         _npm(("install", *options, str(package)), fresh, environ, _INSTALL_SECONDS)
         if folder.exists():

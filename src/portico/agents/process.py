@@ -17,7 +17,7 @@ from portico.sessions.ports import AgentSpec
 
 STDERR_TAIL_BYTES = 8 * 1024
 _LAST_WORDS_SECONDS = 0.5
-# What a shell says when it could not start a program, be it the one that starts the agent.
+# Exit codes of a shell that could not start a program.
 _SHELL_EXIT_CODES = {126: "a program could not be executed", 127: "a program was not found"}
 
 _ESCAPE_SEQUENCE = re.compile(
@@ -32,7 +32,7 @@ _ESCAPE_SEQUENCE = re.compile(
 
 
 class LocalAgentLauncher:
-    """Starts agents on this machine. `environ` is what each of them gets beside its own variables.
+    """Starts agents on this machine. `environ` is their environment, besides their own variables.
 
     Without `sandboxes`, nothing is confined.
     """
@@ -69,13 +69,13 @@ class LocalAgentLauncher:
 
 
 def agent_environ(environ: Mapping[str, str], spec: AgentSpec) -> dict[str, str]:
-    """What an agent finds in its environment: of the keys of model providers, only those that it needs."""
+    """The environment of an agent, which has only the provider keys that it needs."""
     inherited = environ if spec.keys is None else without_provider_keys(environ, keep=spec.keys)
     return {**inherited, **spec.env}
 
 
 class LocalAgentProcess:
-    """One agent process with everything that it started."""
+    """One agent process and the processes that it started."""
 
     def __init__(self, name: str, group: ProcessGroup, sandbox: SandboxStatus | None = None) -> None:
         assert group.stdin is not None
@@ -88,7 +88,7 @@ class LocalAgentProcess:
         self._life: asyncio.Task[str] | None = None
 
     def supervise(self) -> None:
-        """Begin to keep its error output, and to end what it leaves behind when it ends."""
+        """Start to read its error output, and to end its leftover processes when it ends."""
         self._listening = asyncio.create_task(self._read_stderr(), name=f"stderr of agent {self._name}")
         self._life = asyncio.create_task(self._live(), name=f"life of agent {self._name}")
 

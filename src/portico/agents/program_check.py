@@ -21,7 +21,7 @@ _MANIFEST_LIMIT = 1024 * 1024
 
 
 class _Manifest(msgspec.Struct, frozen=True, rename="camel"):
-    """The `package.json` of a Node package, as far as it names other packages."""
+    """The dependencies in the `package.json` of a Node package."""
 
     name: str = ""
     dependencies: dict[str, str] = {}
@@ -29,7 +29,7 @@ class _Manifest(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def check_installation(command: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> None:
-    """CannotRun if the program of a command is not there, or files that it needs are missing."""
+    """CannotRun if the program of a command, or files that it needs, are missing."""
     program = Path(find_program(command[0], cwd=cwd, environ=environ))
     if program.stat().st_size == 0:
         raise CannotRun(f"{program} is empty", suggestion="Install it again.")
@@ -43,7 +43,7 @@ def check_installation(command: Sequence[str], *, cwd: Path, environ: Mapping[st
 
 
 def _script(program: Path, arguments: Sequence[str], cwd: Path) -> Path | None:
-    """The file that is interpreted: the program itself, or the first file among an interpreter's arguments."""
+    """The script of a command: the program itself, or the first file among an interpreter's arguments."""
     if not program.name.startswith(_INTERPRETERS):
         return program.resolve()
     named = (Path(word) for word in arguments if not word.startswith("-"))
@@ -89,7 +89,7 @@ def _is_installed(package: str, folder: Path) -> bool:
 
 
 def _package_folders(folder: Path) -> Iterator[Path]:
-    """Where Node looks for the packages that one in this folder needs."""
+    """Folders in which Node looks for the dependencies of a package in this folder."""
     for place in (folder, *folder.parents):
         if place.name != "node_modules":
             yield place / "node_modules"

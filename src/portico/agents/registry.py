@@ -1,9 +1,8 @@
 """Registry of agents by name and how each is started: built-in, known, and from the settings.
 
-A known agent is taken from PATH, else from where `portico agents install` has put it. Nothing is fetched to start one.
+A known agent is looked up on PATH, then among those installed by `portico agents install`.
 """
 
-import difflib
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from portico.agents.installation import installed_program
 from portico.agents.program_check import check_installation
 from portico.config.paths import expand_user_path
 from portico.config.settings import AgentSetting
+from portico.domain.catalog import AgentEntry
 from portico.domain.errors import AgentNotFound, ErrorDetails, InvalidInput
 from portico.processes.executables import CannotRun, find_program
 from portico.sessions.ports import AgentSpec
@@ -33,7 +33,7 @@ class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     package: str | None = None
     keys: tuple[str, ...] | None = ()
-    """The variables that it takes keys of model providers from; None for those of all providers."""
+    """Provider key variables that it uses; None for those of all providers."""
     folders: tuple[str, ...] = ()
 
     @property
@@ -41,17 +41,6 @@ class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
         if self.package is None:
             return f"Install {self.program} and have it on PATH."
         return f"Install it: portico agents install {self.name}"
-
-
-class ListedAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An agent in the list of agents: what it runs, and whether it can."""
-
-    name: str
-    command: tuple[str, ...]
-    installed: bool
-    default: bool = False
-    hint: str | None = None
-    problem: str | None = None
 
 
 KNOWN_AGENTS = (
@@ -136,7 +125,7 @@ class AgentRegistry:
         return list(dict.fromkeys((PORTER, *self._custom, *self._known)))
 
     def resolve(self, name: str) -> AgentSpec:
-        """How to start the named agent. AgentNotFound when nobody has that name."""
+        """How to start the named agent. AgentNotFound if there is none."""
         if name in self._custom:
             setting = self._custom[name]
             command = (_expand_home(setting.command), *setting.args)
@@ -148,7 +137,7 @@ class AgentRegistry:
                 login_hint=login_command(name),
             )
         if name == PORTER:
-            # The folder being worked on must not stand first among Python's places to import from.
+            # The workspace must not be first on Python's import path.
             return AgentSpec(name=PORTER, command=(self._python, "-P", "-m", "portico", "agent"), keys=None)
         if name in self._known:
             known = self._known[name]
@@ -166,7 +155,7 @@ class AgentRegistry:
         )
 
     def resume(self, name: str, command: Sequence[str]) -> AgentSpec:
-        """How to start the agent that a session began with.
+        """How to start the agent of an existing session.
 
         One of the settings, or of Portico's own, may be started otherwise by now. One that was given by its command
         is named after its program, and goes on as that command for as long as that is there: of the same name may
@@ -195,7 +184,7 @@ class AgentRegistry:
             return None
 
     def problem(self, name: str) -> CannotRun | None:
-        """What keeps an agent on this machine from running, as far as its files tell; None if it is not there at all.
+        """Why an agent on this machine cannot run, judged by its files; None if it is not installed at all.
 
         The person's own agents have to be there.
         """
@@ -205,11 +194,11 @@ class AgentRegistry:
             return None if error.absent and self.known(name) is not None else error
         return None
 
-    def describe(self, name: str, default: str) -> ListedAgent:
+    def describe(self, name: str, default: str) -> AgentEntry:
         """The agent `name` as the list of agents shows it."""
         spec, program = self.resolve(name), self.find(name)
         if (problem := self.problem(name)) is not None:
-            return ListedAgent(
+            return AgentEntry(
                 name=name,
                 command=spec.command,
                 installed=False,
@@ -217,7 +206,7 @@ class AgentRegistry:
                 hint=problem.suggestion or spec.install_hint,
                 problem=f"{problem.reason[:1].upper()}{problem.reason[1:]}.",
             )
-        return ListedAgent(
+        return AgentEntry(
             name=name,
             command=spec.command,
             installed=program is not None,
@@ -261,7 +250,7 @@ class AgentRegistry:
             return (agent.program if found is None else str(found), *agent.args)
 
     def known(self, name: str) -> KnownAgent | None:
-        """The agent that Portico knows under a name, unless the user has given the name to another."""
+        """The known agent with a name, unless the settings give the name to another."""
         return None if name in self._custom else self._known.get(name)
 
     def _is_there(self, program: str) -> bool:
@@ -276,7 +265,7 @@ class AgentRegistry:
 
 
 def _keys_of(command: Sequence[str]) -> tuple[str, ...] | None:
-    """The keys of the known agent that a command starts, by its program or its package, or of Porter."""
+    """The provider keys of the known agent that a command starts, by its program or package."""
     words = [PurePath(word).name for word in command]
     if words[-2:] == ["portico", "agent"]:
         return None
@@ -294,15 +283,17 @@ def _join_keys(some: tuple[str, ...], others: tuple[str, ...] | None) -> tuple[s
 
 
 def login_command(*words: str) -> str:
-    """What a person types to sign in to an agent."""
+    """The command with which a person signs in to an agent."""
     return shlex.join(("portico", "agents", "login", *words))
 
 
 def _expand_home(program: str) -> str:
-    """A program as people write it. No shell stands between the settings and the agent, to know whose home ~ is."""
+    """A program path with ~ expanded, since no shell does that."""
     return str(expand_user_path(program)) if program.startswith("~") else program
 
 
 def _did_you_mean(name: str, names: Iterable[str]) -> str:
+    import difflib
+
     close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
     return f"Did you mean “{close[0]}”? " if close else ""

@@ -1,7 +1,7 @@
 """Paths that a confined agent may write, may read, and must not see.
 
-Nothing that the agent can write decides on it: a link or a file that an agent left in its folder must not open
-another one to it when it is started again.
+They never depend on files that the agent can write: a link or a file that an agent left in its folder must not give
+it access to another one when it is restarted.
 """
 
 import os
@@ -16,7 +16,7 @@ from portico.processes.relocation import matching_roots
 from portico.sessions.ports import AgentSpec
 
 MOST_LOOKED_AT = 20_000
-"""Entries of a workspace among which secrets are looked for, the outermost first."""
+"""Number of workspace entries that are searched for secrets, outermost first."""
 _NOT_LOOKED_INTO = {".git", ".venv", "__pycache__", "node_modules", "target", "venv"}
 _SECRETS = (
     ".aws",
@@ -47,7 +47,7 @@ _SECRETS = (
     ".ssh",
     ".zsh_history",
 )
-"""Places in a home folder where other programs keep keys, passwords, and sockets to services."""
+"""Paths in a home folder where other programs keep keys, passwords and sockets."""
 _BASES = {
     "XDG_CACHE_HOME": ".cache",
     "XDG_CONFIG_HOME": ".config",
@@ -59,13 +59,13 @@ _SHARED_BY_WORKTREES = ("objects", "refs", "logs")
 
 
 def secret_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Secrets of the person's, and Portico's own state: its log, its token, what was approved."""
+    """The person's secrets, and Portico's own state: log, token and approvals."""
     home = _home(environ)
     return (state_folder(environ), config_folder(environ), *(home / name for name in _SECRETS))
 
 
 def private_paths(folder: Path) -> Iterator[Path]:
-    """Files in a folder whose names say that they hold secrets, as far as a bounded look finds them."""
+    """Files in a folder with names of secrets, found by a limited search."""
     seen, waiting = 0, [folder]
     while waiting and seen < MOST_LOOKED_AT:
         inner: list[Path] = []
@@ -85,7 +85,7 @@ def private_paths(folder: Path) -> Iterator[Path]:
 
 
 def credential_paths(tree: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Settings of git that have a password or a token in them, of a tree and of the person."""
+    """Git settings of a tree and of the person that contain a password or a token."""
     home, common = _home(environ), _common_repository(tree)
     own = (*_expanded(("~/.gitconfig", "$XDG_CONFIG_HOME/git/config"), {**environ, "HOME": str(home)}),)
     configs = own if common is None else (*own, common / "config")
@@ -93,7 +93,7 @@ def credential_paths(tree: Path, environ: Mapping[str, str]) -> tuple[Path, ...]
 
 
 def protected_paths(folder: Path) -> tuple[Path, ...]:
-    """Files in a workspace that an agent may read, and that decide what runs outside of its sandbox."""
+    """Files in a workspace that an agent may read but not write, because they decide what runs outside its sandbox."""
     found = [folder / name for name in _OF_GIT]
     found += [
         Path(entry.path)
@@ -109,7 +109,7 @@ def original_tree(workspace: Path, folder: Path) -> Path:
 
 
 def working_copy(workspace: Path, folder: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """What of a working copy is written and what else of it is read, its repository included."""
+    """Paths of a working copy that are written, and others that are read, with its repository."""
     tree, top = matching_roots(workspace, folder)
     common = _common_repository(tree)
     if common is None:
@@ -117,26 +117,26 @@ def working_copy(workspace: Path, folder: Path) -> tuple[tuple[Path, ...], tuple
     for worktree in (common / "worktrees").glob("*"):
         if _first_line(worktree / "gitdir") == str(top / ".git") and not worktree.is_symlink():
             return (top, worktree, *_shared(common)), (common,)
-    # A copy has its repository beside it, over the objects of the person's.
+    # The repository of a copy is beside it, and uses the objects of the person's.
     config = common / "config"
     shown = () if _has_credential(config) else (config,)
     return (top, top.parent.parent / "git"), (common / "objects", *shown)
 
 
 def shared_repository(workspace: Path) -> tuple[Path, ...]:
-    """What of a person's repository every worktree of it writes, those included that are made later."""
+    """Paths in a person's repository that all of its worktrees write, also later ones."""
     common = _common_repository(workspace)
     return () if common is None else (*_shared(common), common / "worktrees")
 
 
 def linked_paths(workspace: Path, folder: Path, names: Iterable[str]) -> tuple[Path, ...]:
-    """Folders of the person's that they share with working copies."""
+    """Folders that the person shares with working copies."""
     tree = original_tree(workspace, folder)
     return tuple(path for name in names if (path := tree / name).is_dir() and path != tree)
 
 
 def agent_folders(spec: AgentSpec, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Where an agent keeps its configuration and state. Folders that it does not have yet are made."""
+    """Folders with an agent's configuration and state, created if they do not exist."""
     program = Path(spec.command[0]).name if spec.command else ""
     names: list[str] = []
     for agent in KNOWN_AGENTS:
@@ -151,7 +151,7 @@ def agent_folders(spec: AgentSpec, environ: Mapping[str, str]) -> Iterator[Path]
 
 
 def program_paths(command: Iterable[str], hidden: Iterable[Path]) -> Iterator[Path]:
-    """What has to be shown of hidden folders so that a command can be run from there.
+    """Paths in hidden folders that must be visible so that a command there can run.
 
     That is a file itself, or the folder right below the hidden one, such as a virtual environment.
     """
@@ -167,7 +167,7 @@ def program_paths(command: Iterable[str], hidden: Iterable[Path]) -> Iterator[Pa
 
 
 def named_paths(names: Iterable[str]) -> tuple[Path, ...]:
-    """Paths of the settings; one that is named in part means nothing."""
+    """Paths of the settings; relative ones are ignored."""
     return tuple(path for path in map(expand_user_path, names) if path.is_absolute())
 
 

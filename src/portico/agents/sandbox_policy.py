@@ -1,7 +1,7 @@
 """Decides how far each agent is confined, from the flag, the settings and the review mode.
 
-Porter is not confined itself: it is part of Portico, keeps its state beside the log, and reaches files through the
-host. What it starts is confined, by words that it is given in a variable.
+Porter itself is not confined: it is part of Portico, keeps its state beside the log, and accesses files through the
+host. The programs it starts are confined, by a command prefix that it gets in a variable.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ _OF_PORTER = "Porter itself is not confined, but the commands and MCP servers th
 
 
 class AppliedSandbox(msgspec.Struct, frozen=True, kw_only=True):
-    """The words that run an agent confined, the variables that it gets for it, and what is in force."""
+    """Command prefix and variables that confine an agent, and the confinement in force."""
 
     wrapper: tuple[str, ...] = ()
     environ: dict[str, str] = {}
@@ -41,7 +41,7 @@ class AppliedSandbox(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SandboxPolicy:
-    """The sandboxes of one process. A level in the environment comes before the settings.
+    """Sandboxes of one process. A level in the environment overrides the settings.
 
     Agents may write `copies`, where the working copies of an agent are made that starts before its sessions.
     """
@@ -55,13 +55,13 @@ class SandboxPolicy:
     def confine(
         self, spec: AgentSpec, workspace: Path, folder: Path | None, *, reads_only: bool
     ) -> AppliedSandbox:
-        """How an agent is started. Blocks. PermissionDenied when it must not start without a sandbox."""
+        """How an agent is started. Blocks. PermissionDenied if it must not start without a sandbox and there is none."""
         from portico.sandbox.backends import find_backend
 
         setting = load_settings(config_folder(self._environ), workspace).sandbox
         setting.check()
         level = self._level(setting, implied=folder is not None or reads_only)
-        if not reads_only:  # Who only reads is served no commands, and may have the workspace beside others.
+        if not reads_only:  # A read-only session runs no commands, and may share the workspace with others.
             self._commands.pop((workspace, folder), None)
         if level == "none":
             return AppliedSandbox()
@@ -75,7 +75,7 @@ class SandboxPolicy:
         return confined
 
     def keeps_out(self, spec: AgentSpec, workspace: Path, *, implied: bool, tree: Path | None = None) -> bool:
-        """Whether the kernel keeps an agent from writing the workspace that it is started for. Blocks.
+        """Whether a sandbox keeps an agent from writing its workspace. Blocks.
 
         With a `tree`, that is what it must not write: one agent may serve sessions in several folders.
         """
@@ -99,7 +99,7 @@ class SandboxPolicy:
         return self._wish or setting.level or fallback
 
     def command_wrapper(self, workspace: Path, folder: Path | None) -> tuple[str, ...]:
-        """The words that confine a command as the agent is confined that works there, for files that are there now."""
+        """The prefix that confines a command like the agent that works there."""
         words = self._commands.get((workspace, folder))
         return () if words is None else words()
 
@@ -133,7 +133,7 @@ class SandboxPolicy:
 
 
 class _AgentPaths:
-    """Where one agent works, and what follows for its confinement."""
+    """Paths of one agent, and its confinement."""
 
     def __init__(
         self,
@@ -153,13 +153,13 @@ class _AgentPaths:
         self._copies = copies
 
     def confinement(self, spec: AgentSpec | None, level: SandboxLevel) -> Confinement:
-        """For an agent, or for a command that is run for one."""
+        """The confinement of an agent, or of a command that is run for one."""
         hidden = list(sandbox_paths.secret_paths(self._environ))
         writable, readable = list(sandbox_paths.named_paths(self._setting.write)), list[Path]()
         if self._folder is None:
             hidden += sandbox_paths.private_paths(self._workspace)
             hidden += sandbox_paths.credential_paths(self._workspace, self._environ)
-            # It may be below /tmp, for which the agent has a folder of its own.
+            # It may be below /tmp, where the agent has a folder of its own.
             readable.append(self._workspace)
             if not self._reads_only:
                 writable.append(self._workspace)
@@ -190,7 +190,7 @@ class _AgentPaths:
         )
 
     def _temporary(self) -> Path:
-        """A folder for temporary files that the agent and its commands share, and that nobody else has."""
+        """A private folder for temporary files of the agent and its commands."""
         all_of_them = state_folder(self._environ) / "sandbox" / "tmp"
         key = hashlib.sha256(os.fsencode(self._folder or self._workspace)).hexdigest()[:16]
         folder = all_of_them / key
@@ -201,7 +201,7 @@ class _AgentPaths:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove temporary folders that nothing was put into for a week."""
+    """Remove temporary folders that have been unused for a week."""
     import shutil
 
     for place in folder.iterdir():

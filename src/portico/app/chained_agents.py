@@ -15,8 +15,9 @@ from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
 from portico.domain.values import SandboxStatus
 from portico.processes.tasks import cancel_and_wait
-from portico.rpc.messages import Fault, encode_notification
-from portico.rpc.streams import MemoryStream, StreamClosed, memory_pair
+from portico.rpc.frames import MemoryFrames, frame_pair
+from portico.rpc.messages import Fault, notification
+from portico.rpc.streams import StreamClosed
 from portico.sessions.ports import AgentLauncher, AgentProcess, AgentSpec
 
 if TYPE_CHECKING:
@@ -30,14 +31,14 @@ class ChainedAgents:
     def __init__(
         self,
         environ: Mapping[str, str],
-        wishes: ChainOptions,
+        options: ChainOptions,
         agents: AgentLauncher,
         reviews: "ReviewService | None" = None,
         editor_tools: ProxyFactory | None = None,
     ) -> None:
         """With `reviews`, agents are given a tool to propose changes with; `editor_tools` gives them those."""
         self._environ = environ
-        self._wishes = wishes
+        self._options = options
         self._agents = agents
         self._reviews = reviews
         self._editor_tools = editor_tools
@@ -50,7 +51,7 @@ class ChainedAgents:
         watch = self._watch(spec)
         plan = ChainPlan(
             self._environ,
-            self._wishes,
+            self._options,
             LocalAgentLauncher(self._environ),
             programs.append,
             watch,
@@ -62,7 +63,7 @@ class ChainedAgents:
         except BaseException:
             await _stop(programs, grace=0)
             raise
-        near, far = memory_pair()
+        near, far = frame_pair()
         wire = tap_stream(process.stream, self._environ, spec.name, "client")
 
         async def assemble(_: Raw) -> Assembly:
@@ -72,22 +73,22 @@ class ChainedAgents:
             if side == "agent":
                 _tell(far, fault)
 
-        chain = Chain(far, assemble, on_fault=pass_on, watch=watch)
+        chain = Chain(far, assemble, on_fault=pass_on, observer=watch)
         running = asyncio.create_task(chain.run(), name=f"chain to {spec.name}")
         return ChainedAgent(programs, near, running)
 
     def _watch(self, spec: AgentSpec) -> "ChainTrace | None":
-        if self._wishes.trace is None:
+        if self._options.trace is None:
             return None
-        self._wishes.trace.learn(spec.env)
-        return self._wishes.trace.chain()
+        self._options.trace.learn(spec.env)
+        return self._options.trace.chain()
 
 
 class ChainedAgent:
     """The chain's near end as an agent, with the life of the process at its far end."""
 
     def __init__(
-        self, programs: list[AgentProcess], stream: MemoryStream, chain: "asyncio.Task[None]"
+        self, programs: list[AgentProcess], stream: MemoryFrames, chain: "asyncio.Task[None]"
     ) -> None:
         self.stream = stream
         self._programs = programs
@@ -113,8 +114,8 @@ async def _stop(programs: list[AgentProcess], *, grace: float) -> None:
         await program.stop(grace=grace)
 
 
-def _tell(client: MemoryStream, fault: Fault) -> None:
+def _tell(client: MemoryFrames, fault: Fault) -> None:
     try:
-        client.write(encode_notification(extensions.FAULT, extensions.fault_notification(fault)))
+        client.send(notification(extensions.FAULT, extensions.fault_notification(fault)))
     except StreamClosed:
         return

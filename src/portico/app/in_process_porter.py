@@ -9,7 +9,7 @@ from pathlib import Path
 from portico.agents.registry import PORTER, AgentRegistry
 from portico.porter.agent import Porter
 from portico.porter.setup import SetupReader
-from portico.rpc.streams import MemoryStream, memory_pair
+from portico.rpc.frames import MemoryFrames, frame_pair
 from portico.sessions.ports import AgentSpec
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ class InProcessPorters:
     async def launch(
         self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
     ) -> "InProcessPorter":
-        near, far = memory_pair()
+        near, far = frame_pair()
         porter = Porter(far, state=self._state, environ=self._environ, setup_of=self._setup_of)
         serving = asyncio.create_task(porter.run(), name=f"{spec.name} in {workspace.name}")
         serving.add_done_callback(_ended)
@@ -41,7 +41,7 @@ class InProcessPorter:
 
     sandbox = None
 
-    def __init__(self, stream: MemoryStream, serving: "asyncio.Task[None]") -> None:
+    def __init__(self, stream: MemoryFrames, serving: "asyncio.Task[None]") -> None:
         self.stream = stream
         self._serving = serving
 

@@ -11,8 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from portico.rpc.connection import Tap
-from portico.rpc.streams import ByteStream
+from portico.rpc.frames import FrameStream, Tap, Transport, as_frames
 
 if TYPE_CHECKING:
     from portico.conductor.tracing.writer import TraceWriter
@@ -34,15 +33,12 @@ def file_tap(environ: Mapping[str, str], wire: str, role: Literal["client", "age
 
 
 def tap_stream(
-    stream: ByteStream, environ: Mapping[str, str], wire: str, role: Literal["client", "agent"]
-) -> ByteStream:
-    """The stream itself, or one that shows a tap what goes through it."""
-    tap = file_tap(environ, wire, role)
-    if tap is None:
-        return stream
-    from portico.rpc.tap import TappedStream
-
-    return TappedStream(stream, tap)
+    transport: Transport, environ: Mapping[str, str], wire: str, role: Literal["client", "agent"]
+) -> FrameStream:
+    """The frames of a transport, tapped if the environment says so."""
+    frames = as_frames(transport)
+    frames.tap = file_tap(environ, wire, role)
+    return frames
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import sys
 import threading
-import webbrowser
 from collections.abc import Mapping
 
 
@@ -16,6 +15,8 @@ def open_browser(url: str, environ: Mapping[str, str]) -> threading.Thread | Non
 
 
 def _open(url: str) -> None:
+    import webbrowser
+
     try:
         webbrowser.open(url)
     except (OSError, webbrowser.Error):

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Raw
 
 from portico.conductor.node import ChainNode
+from portico.rpc.frames import Transport
 from portico.rpc.messages import RpcError
-from portico.rpc.streams import ByteStream
 
 
 class StartLimit(msgspec.Struct, frozen=True):
@@ -18,15 +18,14 @@ class StartLimit(msgspec.Struct, frozen=True):
 
 
 class Assembly(msgspec.Struct, frozen=True):
-    """What stands to the right of the client: proxies in order, then the agent's stream.
+    """The proxies of a chain in order, and the agent's transport; None if the chain is itself a proxy.
 
-    There is no agent in a chain that is itself a proxy. `farewell` says why the agent is gone; with
-    it, requests of the client that are still open are answered before the chain ends. Without it the
-    client just sees the end.
+    `exit_error` says why the agent is gone; with it, open requests of the client are answered before the chain
+    ends. Without it the client just sees the end.
     """
 
     nodes: Sequence[ChainNode]
-    agent: ByteStream | None
+    agent: Transport | None
     exit_error: Callable[[], Awaitable[RpcError]] | None = None
     start_limit: StartLimit | None = None
 

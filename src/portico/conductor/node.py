@@ -1,46 +1,38 @@
 """A node of the chain: adapts an in-process proxy, decides what it sees and contains its failures.
 
-Ids pass through unchanged between stations of one process, so a response finds its way by its id
+Ids pass through unchanged between nodes of one process, so a response finds its way by its id
 alone. Ids that a proxy makes up itself are strings that no client or agent uses.
 """
 
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import UnsetType
 
-from portico.conductor.message import Message, failure
 from portico.conductor.proxy import OnResponse, Proxy
-from portico.rpc.messages import INTERNAL_ERROR, RequestId, RpcError
+from portico.rpc.frames import FrameStream
+from portico.rpc.messages import INTERNAL_ERROR, Message, RequestId, RpcError, failure
+
+if TYPE_CHECKING:
+    from portico.conductor.chain import Chain
 
 log = logging.getLogger(__name__)
 
 Send = Callable[[Message], None]
 
 
-class NodeRoute(Protocol):
-    """What the chain does for a station."""
-
-    def send_right_of(self, node: "ChainNode", message: Message) -> None: ...
-
-    def send_left_of(self, node: "ChainNode", message: Message) -> None: ...
-
-    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None: ...
-
-    def next_id(self) -> str: ...
-
-    async def drain_others(self, node: "ChainNode") -> None:
-        """Wait until everyone that a station may send to has kept up."""
-        ...
-
-
 class ChainNode(Protocol):
-    """Anything that can stand in a chain."""
+    """Anything that can be part of a chain."""
 
     name: str
 
-    def join(self, route: NodeRoute) -> None: ...
+    @property
+    def frames(self) -> FrameStream | None:
+        """The stream of a node that is a program; None for one in this process."""
+        ...
+
+    def join(self, chain: "Chain") -> None: ...
 
     def wants_from_client(self, message: Message) -> bool: ...
 
@@ -55,33 +47,31 @@ class ChainNode(Protocol):
         ...
 
     async def run(self) -> None:
-        """Whatever it has to do besides; ends when the chain cancels it."""
-        ...
-
-    async def drain(self) -> None:
-        """Wait until it has kept up with what it was given."""
+        """Read from the program, if the node is one, until it ends or the chain cancels this."""
         ...
 
 
 class ProxyNode:
     """A proxy inside this process."""
 
+    frames = None
+
     def __init__(self, proxy: Proxy) -> None:
         self.name = proxy.name
         self._proxy = proxy
         self._from_left: dict[RequestId, OnResponse] = {}
         self._from_right: dict[RequestId, OnResponse] = {}
-        self._route: NodeRoute | None = None
+        self._chain: Chain | None = None
 
-    def join(self, route: NodeRoute) -> None:
-        self._route = route
+    def join(self, chain: "Chain") -> None:
+        self._chain = chain
         self._proxy.join_chain(self)
 
     @property
-    def route(self) -> NodeRoute:
-        if self._route is None:
+    def chain(self) -> "Chain":
+        if self._chain is None:
             raise RuntimeError(f"{self.name} is not part of a chain")
-        return self._route
+        return self._chain
 
     def wants_from_client(self, message: Message) -> bool:
         if message.method is None:
@@ -102,26 +92,24 @@ class ProxyNode:
     async def run(self) -> None:
         return
 
-    async def drain(self) -> None:
-        return
-
     def send_left(self, message: Message) -> None:
-        self.route.send_left_of(self, message)
+        self.chain.send_left_of(self, message)
 
     def send_right(self, message: Message) -> None:
-        self.route.send_right_of(self, message)
+        self.chain.send_right_of(self, message)
 
     def await_left(self, request_id: RequestId, then: OnResponse) -> None:
+        """Call `then` with the response that comes from the left for this request, instead of passing it on."""
         self._from_left[request_id] = then
 
     def await_right(self, request_id: RequestId, then: OnResponse) -> None:
         self._from_right[request_id] = then
 
     def next_id(self) -> str:
-        return self.route.next_id()
+        return self.chain.next_id()
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        self.route.spawn(work, f"{self.name}: {name}")
+        self.chain.spawn(work, f"{self.name}: {name}")
 
     def _hand_over(
         self, message: Message, awaited: dict[RequestId, OnResponse], hook: Send, onward: Send, back: Send

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from portico.conductor.message import Message
-from portico.rpc.messages import Fault
+from portico.rpc.messages import Fault, Message
 
 ChainSide = Literal["client", "agent"]
 ClosedBy = Literal["client", "agent", "conductor"]
@@ -18,13 +17,13 @@ class ChainObserver(Protocol):
         ...
 
     def passed(self, message: Message, sender: int | None, receiver: int | None) -> None:
-        """A message goes from one link to another. Those in between do not look at it."""
+        """A message goes from one link to another; those in between do not see it."""
         ...
 
     def fault(self, side: ChainSide, fault: Fault) -> None:
-        """One end sent something that goes no further."""
+        """One end sent a message that is dropped."""
         ...
 
     def closed(self, gone: ClosedBy) -> None:
-        """The chain is over. Either end is gone, or the conductor was told to stop."""
+        """The chain has ended: one end is gone, or the conductor was stopped."""
         ...

@@ -1,23 +1,21 @@
-"""The requests that are open at either end of a chain, and the checks on ids and answers that follow from
-them.
+"""The requests that are open at either end of a chain, and the checks on ids and responses that follow from them.
 
-An answer is one to a question that its sender was shown, and there is one of it. A request whose id is
-in use could not be answered apart from the other.
+A response must answer a request that its sender has received, and only once. A request whose id is in use is dropped,
+because the two could not be told apart.
 """
 
 from collections.abc import Callable
 
-from msgspec import UnsetType
+from msgspec import UNSET
 
-from portico.conductor.message import Message
 from portico.conductor.observer import ChainSide
-from portico.rpc.messages import Fault, FaultKind, RequestId, make_fault, shorten
+from portico.rpc.messages import Fault, FaultKind, Message, RequestId, make_fault, shorten
 
 _OTHER: dict[ChainSide, ChainSide] = {"client": "agent", "agent": "client"}
 
 
 class OpenRequests:
-    """`on_fault` hears of what may not go on. Both ends may share one space of ids: see `share_ids`."""
+    """`on_fault` is called for what is dropped. Both ends may share one space of ids: see `share_ids`."""
 
     def __init__(self, on_fault: Callable[[ChainSide, Fault], None]) -> None:
         self._on_fault = on_fault
@@ -27,23 +25,23 @@ class OpenRequests:
 
     @property
     def asked_by_client(self) -> set[RequestId]:
-        """What the client still waits for."""
+        """The ids of requests that the client waits for."""
         return self._asked_by["client"]
 
     @property
     def unanswered_by_client(self) -> list[RequestId]:
-        """The ids of what the client was asked and has not answered."""
+        """The ids of requests that the client has not answered."""
         return list(self._shown_to["client"])
 
     def share_ids(self) -> None:
-        """From now on both ends are one peer, whose requests of either kind have different ids."""
+        """Treat both ends as one peer from now on, whose requests all have different ids."""
         self._shared = True
 
     def may_enter(self, side: ChainSide, message: Message) -> bool:
-        """Whether a message of one end may go on. A request is open from then on."""
+        """Whether a message of one end may be passed on. A request is open from then on."""
         if message.method is None:
             return self._answers(side, message)
-        if isinstance(message.id, UnsetType):
+        if message.id is UNSET:
             return True
         in_use = self._asked_by[side] | self._asked_by[_OTHER[side]] if self._shared else self._asked_by[side]
         if message.id in in_use:
@@ -54,21 +52,21 @@ class OpenRequests:
         return True
 
     def may_leave(self, side: ChainSide, message: Message) -> bool:
-        """Whether a message may go out to one end: a second answer, or one that nobody asked for, may not."""
+        """Whether a message may be sent to one end: a second or unsolicited response may not."""
         if message.method is not None:
-            if not isinstance(message.id, UnsetType):
+            if message.id is not UNSET:
                 self._shown_to[side].add(message.id)
             return True
-        if message.id is None or isinstance(message.id, UnsetType):
+        if message.id is None or message.id is UNSET:
             return True
         if message.id not in self._asked_by[side]:
-            detail = f"nobody waits for the answer to request {shorten(message.id)}"
+            detail = f"request {shorten(message.id)} is not open"
             return self._refuse(_OTHER[side], "unknown_response", detail, message)
         self._asked_by[side].remove(message.id)
         return True
 
     def _answers(self, side: ChainSide, message: Message) -> bool:
-        if message.id is None or isinstance(message.id, UnsetType):
+        if message.id is None or message.id is UNSET:
             return True
         if message.id not in self._shown_to[side]:
             detail = f"the {side} was never asked request {shorten(message.id)}"

@@ -9,40 +9,40 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from portico.conductor.message import Message, failure, from_frame, notification, request
-from portico.conductor.node import NodeRoute
+from portico.acp.session_id import SessionParams, read_session_id
 from portico.conductor.successor import (
     INITIALIZE,
     LEGACY_PROXY_INITIALIZE,
     PROXY_INITIALIZE,
     PROXY_SUCCESSOR,
-    CancelParams,
-    cancelled_request_id,
     is_wrapped,
     unwrap_message,
     wrap_message,
 )
-from portico.domain import codecs
-from portico.rpc.framing import LineSplitter, OverlongLine
+from portico.rpc.frames import MalformedLine, Received, Transport, as_frames
 from portico.rpc.messages import (
     CANCEL_REQUEST,
     INTERNAL_ERROR,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    CancelParams,
     ErrorObject,
-    Fault,
+    Message,
     RequestId,
     RpcError,
-    decode_frame,
-    malformed_request_id,
-    malformed_response_error,
-    malformed_response_id,
+    cancelled_request_id,
+    failure,
+    notification,
+    request,
 )
-from portico.rpc.streams import ByteStream, StreamClosed
+from portico.rpc.streams import StreamClosed
+
+if TYPE_CHECKING:
+    from portico.conductor.chain import Chain
 
 log = logging.getLogger(__name__)
 
@@ -50,15 +50,11 @@ _TURN, _CANCEL_TURN = "session/prompt", "session/cancel"
 
 Send = Callable[[Message], None]
 ExitReport = Callable[[], Awaitable[str]]
-"""How the program ended and what it said last, as a sentence; empty if nothing is known."""
-
-
-class _OfSession(msgspec.Struct, frozen=True, rename="camel"):
-    session_id: str
+"""How the program ended and its last output, as a sentence; empty if unknown."""
 
 
 class _Hop:
-    """Requests on one side of the program: which id here stands for which id there."""
+    """Requests on one side of the program, with their ids on the other side."""
 
     def __init__(self) -> None:
         self._origins: dict[RequestId, tuple[RequestId, Send]] = {}
@@ -69,7 +65,7 @@ class _Hop:
         self._given[origin] = given
 
     def close(self, message: Message) -> bool:
-        """Take a response back to whoever asked; False if nobody did."""
+        """Return a response to its caller; False if there is none."""
         if isinstance(message.id, UnsetType) or message.id not in self._origins:
             return False
         origin, back = self._origins.pop(message.id)
@@ -78,12 +74,12 @@ class _Hop:
         return True
 
     def given(self, params: Raw) -> RequestId | UnsetType:
-        """The id under which a request that is being cancelled went on."""
+        """The id with which a cancelled request was passed on."""
         named = cancelled_request_id(params)
         return UNSET if isinstance(named, UnsetType) else self._given.get(named, UNSET)
 
     def cancel_all(self, send: Send) -> None:
-        """Take back what is open, since whoever asked is gone. What is still answered goes nowhere."""
+        """Cancel all open requests, because their caller is gone. Late responses are dropped."""
         for given in list(self._origins):
             send(notification(CANCEL_REQUEST, CancelParams(given)))
 
@@ -99,15 +95,15 @@ async def _nothing() -> str:
 
 
 class ProgramNode:
-    """`is_starting` while it was told to initialize, and nobody but itself keeps it from answering."""
+    """`is_starting` while `initialize` waits for this program alone."""
 
-    def __init__(self, name: str, stream: ByteStream, last_words: ExitReport = _nothing) -> None:
+    def __init__(self, name: str, transport: Transport, exit_report: ExitReport = _nothing) -> None:
         self.name = name
         self.is_starting = False
-        self._stream = stream
-        self._last_words = last_words
-        self._route: NodeRoute | None = None
-        self._spelling = PROXY_SUCCESSOR
+        self.frames = as_frames(transport)
+        self._exit_report = exit_report
+        self._chain: Chain | None = None
+        self._dialect = PROXY_SUCCESSOR
         self._asked_by_left = _Hop()
         self._asked_by_right = _Hop()
         self._asks_left = _Hop()
@@ -115,8 +111,8 @@ class ProgramNode:
         self._turns: dict[RequestId, str] = {}
         self._gone: RpcError | None = None
 
-    def join(self, route: NodeRoute) -> None:
-        self._route = route
+    def join(self, chain: "Chain") -> None:
+        self._chain = chain
 
     def wants_from_client(self, message: Message) -> bool:
         return True
@@ -143,46 +139,39 @@ class ProgramNode:
         elif message.method == CANCEL_REQUEST:
             self._cancel_at_program(self._asked_by_right, message)
         elif isinstance(message.id, UnsetType):
-            self._to_program(wrap_message(message, self._spelling, UNSET))
+            self._to_program(wrap_message(message, self._dialect, UNSET))
         else:
-            wrap = partial(wrap_message, message, self._spelling)
+            wrap = partial(wrap_message, message, self._dialect)
             self._ask_program(message.id, self._asked_by_right, wrap, self._to_right)
 
     async def run(self) -> None:
-        """Read what the program says, until it is gone; then nothing is left open that it had a part in."""
-        splitter = LineSplitter()
-        while chunk := await self._stream.read():
-            for line in splitter.feed(chunk):
-                try:
-                    self._receive(line)
-                except Exception:  # top level of a received line: no message of a program ends the chain
-                    log.exception("a message of the proxy %s could not be handled", self.name)
-            await self._way().drain_others(self)
-        words = await self._last_words()
-        self._gone = RpcError(INTERNAL_ERROR, f"The proxy {self.name} is gone. {words}".rstrip())
+        """Handle the program's messages until it exits; then nothing stays open that it had a part in."""
+        await self._joined_chain().read(self.frames, self._receive)
+        report = await self._exit_report()
+        self._gone = RpcError(INTERNAL_ERROR, f"The proxy {self.name} is gone. {report}".rstrip())
         for session_id in list(self._turns.values()):
-            self._to_right(notification(_CANCEL_TURN, _OfSession(session_id)))
+            self._to_right(notification(_CANCEL_TURN, SessionParams(session_id)))
         self._asks_left.cancel_all(self._to_left)
         self._asks_right.cancel_all(self._to_right)
         for hop in (self._asked_by_left, self._asked_by_right):
             hop.fail_all(self._gone)
 
-    async def drain(self) -> None:
-        with suppress(StreamClosed):
-            await self._stream.drain()
+    def _receive(self, frame: Received) -> None:
+        try:
+            if isinstance(frame, MalformedLine):
+                self._take_malformed(frame)
+            else:
+                self._take(frame)
+        except Exception:  # top level of a received frame: no message of a program ends the chain
+            log.exception("a message of the proxy %s could not be handled", self.name)
 
-    def _receive(self, line: bytes | OverlongLine) -> None:
-        if isinstance(line, bytes) and not line.strip():
-            return
-        frame = decode_frame(line)
-        if isinstance(frame, Fault):
-            log.warning("the proxy %s sent something malformed (%s)", self.name, frame.kind)
-            if not isinstance(request_id := malformed_request_id(line), UnsetType):
-                self._to_program(failure(request_id, RpcError(INVALID_REQUEST, frame.detail)))
-            elif not isinstance(answered := malformed_response_id(line), UnsetType):
-                self._take_response(failure(answered, malformed_response_error(frame)))
-        elif isinstance(line, bytes):
-            self._take(from_frame(frame, line))
+    def _take_malformed(self, malformed: MalformedLine) -> None:
+        log.warning("the proxy %s sent a malformed message (%s)", self.name, malformed.fault.kind)
+        if not isinstance(malformed.request_id, UnsetType):
+            refusal = RpcError(INVALID_REQUEST, malformed.fault.detail)
+            self._to_program(failure(malformed.request_id, refusal))
+        elif malformed.response is not None:
+            self._take_response(malformed.response)
 
     def _take(self, message: Message) -> None:
         if message.is_response:
@@ -195,7 +184,7 @@ class ProgramNode:
             self._take_request(message, message.id)
 
     def _take_request(self, message: Message, request_id: RequestId) -> None:
-        given = self._way().next_id()
+        given = self._joined_chain().next_id()
         if not is_wrapped(message):
             self._asks_left.open(request_id, given, self._to_program)
             self._to_left(message.renamed(given))
@@ -215,8 +204,8 @@ class ProgramNode:
 
     def _begin_turn(self, prompt: Message, given: RequestId) -> Send:
         """Remember whose turn it is until it is over; how its end is handed back."""
-        with suppress(msgspec.DecodeError):
-            self._turns[given] = codecs.decode_json(prompt.params, _OfSession).session_id
+        if (session_id := read_session_id(prompt.params)) is not None:
+            self._turns[given] = session_id
 
         def hand_back(answer: Message) -> None:
             self._turns.pop(given, None)
@@ -237,7 +226,7 @@ class ProgramNode:
 
     def _take_response(self, message: Message) -> None:
         if not (self._asked_by_left.close(message) or self._asked_by_right.close(message)):
-            log.warning("the proxy %s answered %r, which nobody asked", self.name, message.id)
+            log.warning("the proxy %s answered the unknown request %r", self.name, message.id)
 
     def _cancel_at_program(self, hop: _Hop, message: Message) -> None:
         given = hop.given(message.params)
@@ -269,28 +258,28 @@ class ProgramNode:
         if self._gone is not None:
             back(failure(origin, self._gone))
             return
-        given = self._way().next_id()
+        given = self._joined_chain().next_id()
         hop.open(origin, given, back)
         self._to_program(worded(given))
 
     def _unwrapped(self, message: Message, request_id: RequestId | UnsetType) -> Message:
         """What a `proxy/successor` carries; the program's spelling is remembered and used back."""
-        self._spelling = str(message.method)
+        self._dialect = str(message.method)
         return unwrap_message(message, request_id)
 
-    def _way(self) -> NodeRoute:
-        if self._route is None:
+    def _joined_chain(self) -> "Chain":
+        if self._chain is None:
             raise RuntimeError(f"{self.name} is not part of a chain")
-        return self._route
+        return self._chain
 
     def _to_left(self, message: Message) -> None:
-        self._way().send_left_of(self, message)
+        self._joined_chain().send_left_of(self, message)
 
     def _to_right(self, message: Message) -> None:
-        self._way().send_right_of(self, message)
+        self._joined_chain().send_right_of(self, message)
 
     def _to_program(self, message: Message) -> None:
         try:
-            self._stream.write(message.line)
+            self.frames.send(message)
         except StreamClosed:
-            log.debug("a message for the proxy %s, which is gone, was passed over", self.name)
+            log.debug("a message for the proxy %s, which is gone, was dropped", self.name)

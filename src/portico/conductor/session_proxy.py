@@ -2,16 +2,16 @@
 
 import os
 import re
-from contextlib import suppress
 from typing import Any
 
 import msgspec
 from msgspec import Raw, UnsetType
 
 from portico.acp.extensions import placement_in
-from portico.conductor.message import Message, outcome
+from portico.acp.session_id import read_session_id
 from portico.conductor.proxy import Proxy
 from portico.domain import codecs
+from portico.rpc.messages import Message, outcome
 
 _NAMED_BY_AGENT = frozenset({"session/new", "session/fork"})
 _NAMED_BY_CLIENT = frozenset({"session/load", "session/resume"})
@@ -20,9 +20,9 @@ _WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
 
 
 class SessionFolders(msgspec.Struct, frozen=True):
-    """Where a session works, and whether it only reads: its own folder, and those it was given besides.
+    """The folders of a session: its own, and additional ones.
 
-    If its folder stands for a workspace, as one does that a person has yet to review, that is `stands_for`.
+    If its own folder is a working copy, `copy_of` is the workspace it was copied from.
     """
 
     cwd: str
@@ -42,12 +42,8 @@ class _Opening(msgspec.Struct, frozen=True, rename="camel"):
     meta: Any = msgspec.field(default=None, name="_meta")
 
 
-class _Session(msgspec.Struct, frozen=True, rename="camel"):
-    session_id: str
-
-
 class SessionProxy(Proxy):
-    """`folders` has the open sessions. A session is open once its agent says so, until it is closed."""
+    """`folders` has the open sessions. A session is open from the agent's response until it is closed."""
 
     client_methods = _NAMED_BY_AGENT | _NAMED_BY_CLIENT | _ENDING
 
@@ -61,30 +57,26 @@ class SessionProxy(Proxy):
         elif message.method in SessionProxy.client_methods:
             self.forward_right(message, lambda answer: self._opened(message, answer))
         else:
-            self.place.send_right(message)
+            self.node.send_right(message)
 
     def session_ended(self, session_id: str) -> None:
         """Called when a session is no longer open, or no longer where it was."""
 
     def _opened(self, asked: Message, answer: Message) -> None:
-        with suppress(msgspec.DecodeError):
-            if succeeded(answer):
-                opening = codecs.decode_json(asked.params, _Opening)
-                naming = outcome(answer) if asked.method in _NAMED_BY_AGENT else asked.params
-                session_id = codecs.decode_json(naming, _Session).session_id
-                folders = _folders(opening)
+        if succeeded(answer):
+            naming = outcome(answer) if asked.method in _NAMED_BY_AGENT else asked.params
+            session_id, folders = read_session_id(naming), _read_folders(asked.params)
+            if session_id is not None and folders is not None:
                 if self.folders.get(session_id, folders).cwd != folders.cwd:
                     self.session_ended(session_id)
                 self.folders[session_id] = folders
-        self.place.send_left(answer)
+        self.node.send_left(answer)
 
     def _ended(self, asked: Message, answer: Message) -> None:
-        with suppress(msgspec.DecodeError):
-            if succeeded(answer):
-                session_id = codecs.decode_json(asked.params, _Session).session_id
-                if self.folders.pop(session_id, None) is not None:
-                    self.session_ended(session_id)
-        self.place.send_left(answer)
+        session_id = read_session_id(asked.params) if succeeded(answer) else None
+        if session_id is not None and self.folders.pop(session_id, None) is not None:
+            self.session_ended(session_id)
+        self.node.send_left(answer)
 
 
 def succeeded(answer: Message) -> bool:
@@ -92,7 +84,11 @@ def succeeded(answer: Message) -> bool:
     return isinstance(answer.result, Raw) and isinstance(answer.error, UnsetType)
 
 
-def _folders(opening: _Opening) -> SessionFolders:
+def _read_folders(params: Raw) -> SessionFolders | None:
+    try:
+        opening = codecs.decode_json(params, _Opening)
+    except msgspec.DecodeError:
+        return None
     cwd, placed = _absolute(opening.cwd), placement_in(opening.meta)
     copy_of = _absolute(placed.workspace) if placed.workspace else cwd
     return SessionFolders(

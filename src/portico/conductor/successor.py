@@ -1,9 +1,9 @@
 """The `proxy/initialize` and `proxy/successor` methods, and a chain that is itself a proxy of another
 conductor.
 
-Such a chain has no agent. What is meant for the agent goes back to the conductor, wrapped, and what the agent
-says comes wrapped from there, over the one connection that also carries the client's words. Ids stay as the
-conductor gave them: it gave them all, so no two that are open at a time are the same.
+Such a chain has no agent. Messages for the agent go back to the conductor, wrapped, and the agent's messages come
+wrapped from there, over the same connection as the client's. Ids stay as the conductor gave them: it gave them all,
+so no two that are open at a time are the same.
 """
 
 from typing import Literal
@@ -11,9 +11,19 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from portico.conductor.message import Message, notification, request, response
 from portico.domain import codecs
-from portico.rpc.messages import CANCEL_REQUEST, INVALID_PARAMS, NO_PARAMS, RequestId, RpcError
+from portico.rpc.messages import (
+    CANCEL_REQUEST,
+    INVALID_PARAMS,
+    NO_PARAMS,
+    Message,
+    RequestId,
+    RpcError,
+    cancelled_request_id,
+    notification,
+    request,
+    response,
+)
 
 INITIALIZE = "initialize"
 PROXY_INITIALIZE, LEGACY_PROXY_INITIALIZE = "proxy/initialize", "_proxy/initialize"
@@ -34,12 +44,6 @@ class SuccessorEnvelope(msgspec.Struct, frozen=True, omit_defaults=True):
     params: Raw | UnsetType = UNSET
 
 
-class CancelParams(msgspec.Struct, frozen=True, rename="camel"):
-    """The parameters of `$/cancel_request`."""
-
-    request_id: RequestId
-
-
 def successor_method(spelling: str, kind: Literal["request", "notification"]) -> str:
     """The name of the wrapping method as a peer spells it that used `spelling`."""
     return f"_proxy/successor/{kind}" if spelling.startswith("_proxy/successor/") else spelling
@@ -54,7 +58,7 @@ def wrap_message(message: Message, spelling: str, request_id: RequestId | UnsetT
 
 
 def unwrap_message(message: Message, request_id: RequestId | UnsetType) -> Message:
-    """What is in the envelope. RpcError if nothing is."""
+    """The message in the envelope. RpcError if there is none."""
     try:
         inner = codecs.decode_json(message.params, SuccessorEnvelope)
     except msgspec.DecodeError as error:
@@ -67,14 +71,6 @@ def unwrap_message(message: Message, request_id: RequestId | UnsetType) -> Messa
 
 def is_wrapped(message: Message) -> bool:
     return message.method in (NOTIFICATIONS if isinstance(message.id, UnsetType) else REQUESTS)
-
-
-def cancelled_request_id(cancel: Raw) -> RequestId | UnsetType:
-    """The request that a cancellation names."""
-    try:
-        return codecs.decode_json(cancel, CancelParams).request_id
-    except msgspec.DecodeError:
-        return UNSET
 
 
 class Successor:

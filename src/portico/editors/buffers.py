@@ -1,8 +1,7 @@
 """Files of a workspace, with unsaved text read from and written to the attached window.
 
-A file that the window has unsaved is read from there and changed there; every other file is on the disk, and the
-editor notices by itself that it changed. Unsaved work is never overwritten unseen: a change names the text it is
-made to.
+A file with unsaved text in the window is read and changed there; every other file is read and written on the disk.
+Unsaved work is never overwritten unseen: a change names the text it applies to.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ MOST_REMEMBERED = 64
 
 
 class AttachedEditorProvider:
-    """Implements `sessions.ports.Editors`. A session in a tree of its own has the files that are there."""
+    """Implements `sessions.ports.EditorProvider`. A session with a working copy has the files in that."""
 
     def __init__(self, local: LocalEditorProvider, windows: Windows, tell: RecordWindowEvent) -> None:
         self._local = local
@@ -39,7 +38,7 @@ class AttachedEditorProvider:
         return LocalEditor(self.files(session_id, workspace), editor.terminals)
 
     def files(self, session_id: SessionId, workspace: Path) -> "BufferedFiles":
-        """The person's own files, for whatever a session does with them."""
+        """The person's own files, for a session."""
         return BufferedFiles(session_id, workspace, self._windows, self._tell)
 
 
@@ -73,7 +72,7 @@ class BufferedFiles:
             await self._change(path, content, *unsaved)
 
     async def _unsaved(self, path: str, access: FileAccess) -> tuple[Window, str] | None:
-        """The window that has the file unsaved, and the name it has there."""
+        """The window with unsaved text of the file, and the file's name there."""
         window = self._windows.of(self._workspace)
         if window is None or not window.abilities.buffers:
             return None
@@ -139,7 +138,7 @@ class BufferedFiles:
             self._seen.popitem(last=False)
 
     def _complain(self, window: Window, name: str, error: WindowLost | WindowRefused) -> None:
-        """Say once, of each window, that the agent does not see what the person sees."""
+        """Warn once per window that the agent does not see unsaved changes."""
         if self._complained_of is not window:
             self._complained_of = window
             what = f"The agent read {Path(name).name} as it is on the disk, without your unsaved changes."

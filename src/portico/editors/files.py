@@ -1,6 +1,6 @@
 """Reads and writes text files on disk for agents, within the path guard.
 
-A file is replaced as a whole or not at all. Text goes through unchanged: no newline is translated.
+A file is replaced as a whole or not at all, and newlines are not translated.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class LocalFiles:
 
     def _read(self, path: str) -> str:
         try:
-            # The guard judges the path after its links are followed, and that very file is read.
+            # The guard checks the path after following its links, and that file is read.
             data = real_path.retry_on_link(
                 lambda: real_path.read(self.guard.check(path, FileAccess.READ), limit=READ_LIMIT_BYTES)
             )

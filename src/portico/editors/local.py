@@ -34,9 +34,9 @@ class LocalEditor:
 
 
 class LocalEditorProvider:
-    """Opens a local editor for a session. `environ` is what its commands get.
+    """Opens local editors for sessions. `environ` is the environment of their commands.
 
-    `confine` has the words that confine a command of the agent that works in a workspace, or a folder for it.
+    `confine` returns the prefix that confines a command of the agent in a workspace, or in a folder instead of it.
     """
 
     def __init__(self, environ: Mapping[str, str], confine: CommandWrapper = _unconfined) -> None:

@@ -1,6 +1,6 @@
 """Decides which files an agent may use: inside the workspace only, and no secrets.
 
-Paths are judged after every symbolic link in them is followed, and also as they were asked for.
+Paths are checked both as given and after following all symbolic links.
 """
 
 import os
@@ -19,14 +19,14 @@ class FileAccess(StrEnum):
 
 
 class PathGuard:
-    """The bounds of one workspace."""
+    """Path rules of one workspace."""
 
     def __init__(self, workspace: Path) -> None:
         self._given = Path(os.path.abspath(workspace))  # noqa: PTH100 - links must stay as they were given
         self.root = Path(os.path.realpath(workspace))
 
     def resolve(self, path: str) -> Path:
-        """The real place of a path, relative ones starting at the workspace. Denied outside of it."""
+        """The real path of a path relative to the workspace. PermissionDenied outside of it."""
         if not path or "\0" in path:
             raise InvalidInput("The path is empty." if not path else "The path holds a NUL character.")
         real = Path(os.path.realpath(self.root / path))
@@ -38,7 +38,7 @@ class PathGuard:
         return real
 
     def check(self, path: str, access: FileAccess) -> Path:
-        """Where a file really is, if the agent may use it so. PermissionDenied if not."""
+        """The real path of a file, if the agent may access it. PermissionDenied if not."""
         real, asked = self._both(path)
         for place in (real, asked):
             for base in (self.root, self._given):
@@ -50,7 +50,7 @@ class PathGuard:
         return real
 
     def check_text(self, path: str, text: str) -> str:
-        """The text of a file that was read, if the agent may see it. PermissionDenied if a credential is in it."""
+        """The text of a file, if the agent may see it. PermissionDenied if it contains a credential."""
         if any(holds_credential(place.parts, text) for place in self._both(path)):
             raise PermissionDenied(
                 f"{path} has a password or token in it; agents must not read it.",
@@ -59,7 +59,7 @@ class PathGuard:
         return text
 
     def names(self, path: str, access: FileAccess) -> tuple[str, ...]:
-        """What a file may be called that the agent may use: where it really is, and as it was asked for."""
+        """The names by which a file is checked: its real path, and the path as given."""
         self.check(path, access)
         return tuple(dict.fromkeys(map(str, self._both(path))))
 

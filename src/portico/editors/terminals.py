@@ -1,6 +1,6 @@
 """Runs commands for an agent on this machine, each in its own process group.
 
-There is no screen behind these terminals: a command has no input, and its two outputs come as one.
+These are not real terminals: a command has no input, and its output and error output are merged.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from portico.sessions.ports import TerminalListener, TerminalRequest, TerminalSn
 
 
 class OutputTail:
-    """Takes bytes as they come, gives them back as text, and remembers the end of it."""
+    """Decodes output incrementally, and keeps the end of it."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -31,11 +31,11 @@ class OutputTail:
         self.truncated = False
 
     def add(self, data: bytes) -> str:
-        """What these bytes say, together with what was left of the last character before them."""
+        """The text of these bytes, with the start of an incomplete character before them."""
         return self._keep(self._decoder.decode(data))
 
     def finish(self) -> str:
-        """What a last, unfinished character amounts to."""
+        """The text of an incomplete last character."""
         text = self._decoder.decode(b"", final=True)
         self._decoder.reset()
         return self._keep(text)
@@ -64,7 +64,7 @@ _PLAIN_PROGRAM = re.compile(r"[\w@%+:,./\\-]+")
 
 
 class HostTerminals:
-    """The commands of one session. `wrapper` has the words that confine them."""
+    """Commands of one session. `wrapper` is the prefix that confines them."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class HostTerminals:
 
 
 class _Terminal:
-    """One command: its output followed to the end, told to a listener and kept in part."""
+    """One command, whose output goes to a listener and is kept in part."""
 
     def __init__(
         self, terminal_id: str, group: ProcessGroup, tail: OutputTail, listener: TerminalListener
@@ -164,7 +164,7 @@ class _Terminal:
         reading = asyncio.create_task(self._read(), name=f"output of terminal {self.id}")
         try:
             await self._group.wait()
-            # What the command left in the background may hold its output open, but not its end back.
+            # Background processes of the command may keep its output open, but do not delay its end.
             await asyncio.wait({reading}, timeout=_LINGER_SECONDS)
             self._finish()
             await reading
@@ -193,7 +193,7 @@ class _Terminal:
 
 
 def _command_line(request: TerminalRequest, cwd: Path) -> tuple[str, ...]:
-    """A program with its arguments, or a shell when the command is a line for one."""
+    """The program and its arguments, or a shell for a command line."""
     command = request.command
     if not command.strip():
         raise InvalidInput("The command is empty.")
@@ -204,7 +204,7 @@ def _command_line(request: TerminalRequest, cwd: Path) -> tuple[str, ...]:
 
 
 def _is_path(command: str, cwd: Path) -> bool:
-    """Whether it is the path of a file, spaces and all."""
+    """Whether the whole command is the path of a file."""
     try:
         return "/" in command and (cwd / command).is_file()
     except (OSError, ValueError):

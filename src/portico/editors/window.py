@@ -1,7 +1,6 @@
 """One attached editor window: requests to it, their deadlines and their answers.
 
-A window pulls its requests. One that does not read them, or does not answer, costs its callers a deadline and no
-memory: only so many requests are open at a time.
+A window pulls its requests. The number of open requests is limited, and each has a deadline.
 """
 
 import asyncio
@@ -44,14 +43,14 @@ from portico.sessions.windows import RecordWindowEvent
 READ_SECONDS = 5.0
 EDIT_SECONDS = 30.0
 DISPATCH_SECONDS = 120.0
-"""As long as a person may need to look at a terminal."""
+"""Time for a person to confirm a command in a terminal."""
 MOST_OPEN = 64
 
 Answer = TypeVar("Answer", BufferText, WindowEditResult, CodeLookupResult, TerminalCommandResult)
 
 
 class _OpenRequest:
-    """A request that somebody waits for, and which kind of answer that takes."""
+    """An open request, and the kind of its answer."""
 
     def __init__(self, takes: type[WindowResult]) -> None:
         self.takes = takes
@@ -68,7 +67,7 @@ class AttachedWindow:
         self.folders = folders
         self.focused = False
         self.used = 0
-        """When a person last used it, beside others."""
+        """When the person last used it."""
         self._introduction = introduction
         self._clock = clock
         self._tell = tell
@@ -117,10 +116,10 @@ class AttachedWindow:
         question = msgspec.structs.replace(command, cwd=self.folders.given(command.cwd))
         return await self._ask(session_id, question, TerminalCommandResult, DISPATCH_SECONDS)
 
-    # For the door that the window came by.
+    # For the door through which the window is attached.
 
     async def updates(self) -> AsyncGenerator[WindowUpdate]:
-        """What the window is told, as fast as it takes it. It is gone when this is closed."""
+        """Requests for the window. Closing the generator detaches it."""
         yield WindowAttached(editor_id=self.id)
         while True:
             while self._outgoing:
@@ -133,7 +132,7 @@ class AttachedWindow:
         return waiting is not None and not waiting.answer.done()
 
     def reply(self, request_id: str, answer: WindowResult) -> None:
-        """An answer. One of another kind than was asked for is refused, and the right one may still come."""
+        """Deliver an answer. InvalidInput for one of the wrong kind; the request stays open."""
         waiting = self._open[request_id]
         if not isinstance(answer, waiting.takes | WindowFailure):
             raise InvalidInput(
@@ -147,7 +146,7 @@ class AttachedWindow:
         self.focused = focused
 
     def leave(self) -> None:
-        """The window is gone: whoever waits for it is told at once."""
+        """Detach the window, and fail its open requests at once."""
         self._gone = True
         self._unsaved = frozenset()
         for request_id, waiting in self._open.items():
@@ -199,7 +198,7 @@ class AttachedWindow:
         return answer
 
     def _withdraw(self, request_id: str) -> None:
-        """Take back what the window has not been told yet, or tell it that nobody waits any more."""
+        """Remove a request that the window has not read yet, or cancel one that it has."""
         if self._is_untold(request_id):
             self._outgoing = deque(one for one in self._outgoing if one.request_id != request_id)
         elif not self._gone:
@@ -213,7 +212,7 @@ class AttachedWindow:
         return any(one.request_id == request_id for one in self._outgoing)
 
     def _failed(self, request_id: str, how: str) -> WindowLost | WindowRefused:
-        """A request that never left cannot have been carried out; of any other nobody knows."""
+        """WindowRefused for a request that was never sent; WindowLost for any other, whose outcome is unknown."""
         kind = WindowRefused if self._is_untold(request_id) else WindowLost
         return kind(
             f"The {self.name} window {how}.",

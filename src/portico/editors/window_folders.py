@@ -1,6 +1,6 @@
 """Folders of an editor window by the names the window gives them and by their real paths.
 
-Sessions know folders by their real names. A window that was opened by way of a link knows its files by the link.
+Sessions use real paths. A window that was opened through a link uses the path of the link.
 """
 
 import os
@@ -22,20 +22,20 @@ class WindowFolders:
         self._pairs = tuple((Path(folder), Path(os.path.realpath(folder))) for folder in folders)
 
     def touch(self, workspace: Path) -> bool:
-        """Whether one of them is a folder (by its real name), has it inside, or is inside it."""
+        """Whether one of the folders is, contains or is inside this folder, given by its real path."""
         return any(
             real.is_relative_to(workspace) or workspace.is_relative_to(real) for _, real in self._pairs
         )
 
     def real(self, path: str) -> str:
-        """The name that sessions know a file by."""
+        """The real path of a file, as sessions use it."""
         for given, real in self._pairs:
             if Path(path).is_relative_to(given):
                 return str(real / Path(path).relative_to(given))
         return path
 
     def given(self, path: str) -> str:
-        """The name that the window knows a file by."""
+        """The path of a file as the window uses it."""
         for given, real in self._pairs:
             if Path(path).is_relative_to(real):
                 return str(given / Path(path).relative_to(real))

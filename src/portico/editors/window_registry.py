@@ -18,7 +18,7 @@ MOST_WINDOWS = 64
 
 
 class AttachedWindows:
-    """Implements `sessions.windows.Windows` for sessions, and `WindowDesk` for the door that windows come by."""
+    """Implements `sessions.windows.Windows` for sessions, and `WindowRegistry` for doors."""
 
     def __init__(self, clock: Clock, tell: RecordWindowEvent) -> None:
         self._clock = clock
@@ -27,7 +27,7 @@ class AttachedWindows:
         self._order = itertools.count(1)
 
     def of(self, workspace: Path) -> AttachedWindow | None:
-        """The focused one of a folder, else the one that was used last."""
+        """The focused window of a folder, else the one that was used last."""
         if not self._windows:
             return None
         real = Path(os.path.realpath(workspace))

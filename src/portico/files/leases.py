@@ -1,13 +1,11 @@
 """Leases held by one process at a time, as kernel locks on small files.
 
-The kernel lets a lock go when its process dies, however it dies, so no lease has to expire and
-none is left behind. A lock belongs to an open file: two stores in one process exclude each other
-too, and a child does not get it, because Python opens files close-on-exec.
+The kernel releases a lock when its process dies, so no lease has to expire. A lock belongs to an open file: two stores
+in one process exclude each other too, and a child does not inherit it, because Python opens files close-on-exec.
 
-To ask who holds a lease means to try its lock. A gate, one more lock held for the moment of
-each question, keeps that trial from turning away somebody who comes to take the lease. Files are
-opened and removed only inside the gate, so no two processes can hold locks on a file and on its
-removed predecessor.
+Whether a lease is held is found out by trying its lock. A gate, a lock that is held briefly for each operation, keeps
+such a trial from refusing a process that takes the lease at that moment. Files are opened and removed only inside the
+gate, so no two processes can hold locks on a file and on its removed predecessor.
 """
 
 import hashlib
@@ -28,7 +26,7 @@ class FileLeases:
         self._folder = folder
 
     def take(self, name: str, holder: str) -> "FileLease | None":
-        """The named lease, or None while somebody has it."""
+        """The named lease, or None while another holder has it."""
         path = self._path(name)
         try:
             with self._gate():
@@ -48,7 +46,7 @@ class FileLeases:
         return FileLease(self, path, descriptor)
 
     def holder(self, name: str) -> str | None:
-        """What the holder of the named lease said of itself; None while nobody has it."""
+        """The holder of the named lease; None if it is free."""
         path = self._path(name)
         try:
             with self._gate():
@@ -99,7 +97,7 @@ class FileLeases:
 
 
 def is_in_place(path: Path, descriptor: int) -> bool:
-    """Whether a path still leads to the file that was opened."""
+    """Whether the path is still the file that was opened."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except OSError:
@@ -107,7 +105,7 @@ def is_in_place(path: Path, descriptor: int) -> bool:
 
 
 class FileLease:
-    """One right, held until it is released or the process is gone."""
+    """A lease, held until it is released or the process ends."""
 
     def __init__(self, leases: FileLeases, path: Path, descriptor: int) -> None:
         self._leases = leases
@@ -116,7 +114,7 @@ class FileLease:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether others can see that it is held: its file may have been removed, with its folder."""
+        """Whether others can see the lease; its file may have been removed with its folder."""
         return self._descriptor is not None and is_in_place(self._path, self._descriptor)
 
     def release(self) -> None:

@@ -1,1 +1,1 @@
-"""Owns the MCP codec: messages, tools, server and HTTP framing."""
+"""Owns the Model Context Protocol: messages, client, server, stdio and streamable HTTP."""

@@ -1,7 +1,7 @@
 """The part of HTTP/1.1 that a loopback MCP endpoint needs: one bounded request per connection.
 
-A body says its length beforehand. An answer is closed by its length, or, if it is a stream of events, by the
-end of the connection.
+The length of a body is given in the head. A response ends after its length or, if it is a stream of events, with
+the connection.
 """
 
 import asyncio
@@ -16,9 +16,7 @@ from portico.rpc.framing import MAX_LINE
 HEAD_LIMIT = 16 * 1024
 BODY_LIMIT = MAX_LINE
 
-EVENT_STREAM = "text/event-stream"
 JSON = "application/json"
-SIGN_OF_LIFE = b":\n\n"
 
 _REQUEST_LINE = re.compile(r"([A-Z]{1,16}) (/[\x21-\x7e]*) HTTP/1\.1")
 _FIELD = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*((?:[\x21-\x7e\x80-\xff][ \t]*)*)")
@@ -34,7 +32,7 @@ class HttpHead(msgspec.Struct, frozen=True):
 
 
 class HttpRefusal(Exception):
-    """The request gets this status, and nothing is done for it."""
+    """The request is answered with this status and not handled."""
 
     def __init__(self, status: HTTPStatus, why: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(why)
@@ -44,7 +42,7 @@ class HttpRefusal(Exception):
 
 
 async def read_head(reader: asyncio.StreamReader) -> HttpHead:
-    """Refused if it is not as it must be; IncompleteReadError if it ends too early.
+    """Read a head. HttpRefusal if it is malformed, IncompleteReadError if it is cut off.
 
     The reader's own limit must be HEAD_LIMIT.
     """
@@ -80,11 +78,6 @@ def head(status: HTTPStatus, headers: Mapping[str, str]) -> bytes:
 def answer(status: HTTPStatus, headers: Mapping[str, str], body: bytes = b"") -> bytes:
     """A whole answer."""
     return head(status, {**headers, "Content-Length": str(len(body))}) + body
-
-
-def event(line: bytes) -> bytes:
-    """One message of a stream of events."""
-    return b"event: message\ndata: %b\n\n" % line.rstrip(b"\n")
 
 
 def _headers(lines: list[str]) -> dict[str, str]:

@@ -5,48 +5,47 @@ import socket
 from typing import Protocol
 
 import msgspec
-from msgspec import UnsetType
 
-from portico.rpc.messages import ErrorObject, Fault, Frame, decode_frame
+from portico.mcp.event_stream import EVENT_STREAM, EventReader
+from portico.mcp.protocol import SESSION_HEADER
+from portico.rpc.frames import read_line
+from portico.rpc.messages import Message
 
-SESSION = "Mcp-Session-Id"
 NETWORK_ERRORS = (OSError, http.client.HTTPException)
 _LARGEST = 64 * 1024 * 1024
-_PAUSE = 1.0
 _SILENCE = 150.0
-_LONGEST_PAUSE_DIGITS = 9
 
 
 class ResponseListener(Protocol):
-    """Whoever hears what comes besides the answer. Called in the thread of the errand."""
+    """Receives what comes besides the response. Called in the thread of the request."""
 
     def opened(self) -> None:
-        """The server has begun to answer."""
+        """The server has begun to respond."""
         ...
 
-    def asked(self, frame: Frame) -> None:
-        """The server asks something itself."""
+    def asked(self, message: Message) -> None:
+        """The server sends a request of its own."""
         ...
 
 
 class McpHttpResponse(msgspec.Struct, frozen=True, kw_only=True):
-    """`frame` answers the request, if it came. `last_event` is where a stream that ended can be taken up.
+    """`message` is the JSON-RPC response, if it came. `last_event` is where a stream that ended can be resumed.
 
-    A stream that was `streamed` to its end may be opened again. `moved` is where the server says that it is now.
+    A stream that was `streamed` to its end may be opened again. `moved` is the server's new address, if it gave one.
     """
 
     status: int
     session: str | None
     kind: str = ""
     moved: str | None = None
-    frame: Frame | None = None
+    message: Message | None = None
     last_event: str | None = None
-    pause: float = _PAUSE
+    retry_seconds: float = 1.0
     streamed: bool = False
 
 
 class McpHttpRequest:
-    """`number` is the id of the request whose answer is wanted. With `ears` it lasts as long as the server likes."""
+    """`number` is the id of the JSON-RPC request. With a listener there is no limit on how long it may take."""
 
     def __init__(
         self,
@@ -70,9 +69,9 @@ class McpHttpRequest:
         try:
             verb, path, body, headers = self._asked
             self._connection.connect()
-            # The connection forgets it when the server is going to close it.
+            # The connection drops its own reference when the server is going to close it.
             self._socket = self._connection.sock
-            # Whoever has ears has a deadline of their own, and may put it off while a person is asked.
+            # A caller with a listener has its own deadline, and may extend it while a person is asked.
             self._socket.settimeout(_SILENCE if self._listener is None else None)
             if self._abandoned:
                 raise ConnectionAbortedError
@@ -80,14 +79,14 @@ class McpHttpRequest:
             response = self._connection.getresponse()
             if self._listener is not None:
                 self._listener.opened()
-            session = response.getheader(SESSION)
-            if response.headers.get_content_type() == "text/event-stream":
+            session = response.getheader(SESSION_HEADER)
+            if response.headers.get_content_type() == EVENT_STREAM:
                 return self._from_events(response, session)
-            frame = self._take(response.read(_LARGEST + 1))
+            message = self._take(response.read(_LARGEST + 1))
             return McpHttpResponse(
                 status=response.status,
                 session=session,
-                frame=frame,
+                message=message,
                 kind=response.headers.get_content_type(),
                 moved=response.getheader("Location"),
             )
@@ -95,7 +94,7 @@ class McpHttpRequest:
             self._connection.close()
 
     def abandon(self) -> None:
-        """Nobody waits any more: what is being read ends at once."""
+        """Give up: reading ends at once."""
         self._abandoned = True
         if self._socket is not None:
             try:
@@ -104,46 +103,30 @@ class McpHttpRequest:
                 return
 
     def _from_events(self, response: http.client.HTTPResponse, session: str | None) -> McpHttpResponse:
-        data, read, last_event, pause = b"", 0, None, _PAUSE
+        events, read = EventReader(), 0
         while read <= _LARGEST and (line := response.readline(_LARGEST)):
             read += len(line)
-            field, _, value = line.rstrip(b"\r\n").partition(b":")
-            value = value.removeprefix(b" ")
-            match field:
-                case b"data":
-                    data += value + b"\n"
-                case b"id":
-                    # As headers are encoded, so that it goes back as the bytes that it came as.
-                    last_event = value.decode("latin-1")
-                case b"retry" if value.isdigit() and len(value) <= _LONGEST_PAUSE_DIGITS:
-                    pause = int(value) / 1000
-                case b"" if (frame := self._take(data)) is not None:
-                    return McpHttpResponse(status=response.status, session=session, frame=frame)
-                case b"":
-                    data = b""
-                case _:
-                    continue
+            data = events.feed(line)
+            if data is not None and (message := self._take(data)) is not None:
+                return McpHttpResponse(status=response.status, session=session, message=message)
         return McpHttpResponse(
             status=response.status,
             session=session,
-            frame=self._take(data),
-            last_event=last_event,
-            pause=pause,
+            message=self._take(events.end()),
+            last_event=events.last_event,
+            retry_seconds=events.retry_seconds,
             streamed=True,
         )
 
-    def _take(self, data: bytes) -> Frame | None:
-        """The answer, if this is it."""
+    def _take(self, data: bytes) -> Message | None:
+        """The response, if this is it."""
         if not data.strip() or len(data) > _LARGEST:
             return None
-        frame = decode_frame(data.strip())
-        if isinstance(frame, Fault):
+        message = read_line(data.strip())
+        if not isinstance(message, Message):
             return None
-        if not isinstance(frame.method, UnsetType):
-            if self._listener is not None and not isinstance(frame.id, UnsetType):
-                self._listener.asked(frame)
+        if message.method is not None:
+            if self._listener is not None and message.is_request:
+                self._listener.asked(message)
             return None
-        if self._number is None or frame.id != self._number:
-            return None
-        answered = not isinstance(frame.result, UnsetType) or isinstance(frame.error, ErrorObject)
-        return frame if answered else None
+        return message if self._number is not None and message.id == self._number else None

@@ -1,7 +1,7 @@
-"""MCP method names, protocol revisions, error codes and metadata keys.
+"""MCP method names, protocol revisions, error codes, HTTP headers and metadata keys.
 
-There are two eras. Up to 2025-11-25 a conversation begins with `initialize`; since 2026-07-28 there is none,
-and each request brings its version along in `_meta`.
+There are two eras. Up to 2025-11-25 a connection begins with `initialize`; since 2026-07-28 there is no handshake,
+and each request carries its version in `_meta`.
 """
 
 from typing import Any
@@ -20,11 +20,23 @@ DISCOVER = "server/discover"
 LIST_TOOLS = "tools/list"
 CALL_TOOL = "tools/call"
 PING = "ping"
+LIST_ROOTS = "roots/list"
+CREATE_ELICITATION = "elicitation/create"
+INITIALIZED = "notifications/initialized"
 CANCELLED = "notifications/cancelled"
 PROGRESS = "notifications/progress"
 
 HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
+# Errors of the connection to a server, which are never errors of MCP.
+RESOURCE_LIMIT = -33000
+SERVER_UNAVAILABLE = -33001
+BACKEND_FAILED = -33002
+
+SESSION_HEADER = "Mcp-Session-Id"
+VERSION_HEADER = "MCP-Protocol-Version"
+METHOD_HEADER = "Mcp-Method"
+NAME_HEADER = "Mcp-Name"
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CLIENT_CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
@@ -32,13 +44,13 @@ CLIENT_INFO_KEY = "io.modelcontextprotocol/clientInfo"
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
-# What only results of the newest revision have; to a reader of an older one it would be noise.
+# Fields that only results of the newest revision have.
 MODERN_RESULT = {"resultType": "complete"}
 MODERN_CACHEABLE = {**MODERN_RESULT, "ttlMs": 0, "cacheScope": "private"}
 
 
 class McpImplementation(msgspec.Struct, frozen=True):
-    """Who a client or a server says it is."""
+    """Name and version of a client or a server."""
 
     name: str
     version: str
@@ -55,7 +67,7 @@ def fields_of(raw: Raw | None) -> dict[str, Raw]:
 
 
 def present(value: Raw | UnsetType) -> Raw | None:
-    """A value that is left out and one that is null are the same to MCP."""
+    """None for a value that is missing or null, which mean the same in MCP."""
     return None if isinstance(value, UnsetType) or bytes(value) == b"null" else value
 
 
@@ -64,7 +76,7 @@ def raw(value: Any) -> Raw:
 
 
 def is_modern(params: Raw | None) -> bool:
-    """Whether a request belongs to the newest revision. RpcError if it names one that nobody knows."""
+    """Whether a request belongs to the newest revision. RpcError if it names an unknown one."""
     version = fields_of(fields_of(params).get("_meta")).get(VERSION_KEY)
     if version is None:
         return False
@@ -78,14 +90,15 @@ def is_modern(params: Raw | None) -> bool:
 
 
 def with_modern_meta(params: Raw | None, client: Raw | None) -> Raw:
-    """The same parameters as a request of the newest revision has them, from a client that can do no more."""
+    """The parameters as those of a request of the newest revision, by a client without optional capabilities."""
     fields = fields_of(params)
-    meta = fields_of(fields.get("_meta"))
-    meta[VERSION_KEY] = raw(MODERN_VERSION)
-    meta[CLIENT_CAPABILITIES_KEY] = raw({})
-    if client is not None:
-        meta[CLIENT_INFO_KEY] = client
-    return raw({**fields, "_meta": meta})
+    return raw({**fields, "_meta": {**fields_of(fields.get("_meta")), **modern_meta(client)}})
+
+
+def modern_meta(client: Any) -> dict[str, Any]:
+    """The `_meta` that every request of the newest revision carries."""
+    meta = {VERSION_KEY: MODERN_VERSION, CLIENT_CAPABILITIES_KEY: {}}
+    return meta if client is None else {**meta, CLIENT_INFO_KEY: client}
 
 
 def agreed_version(params: Raw | None) -> str:

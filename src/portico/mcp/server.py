@@ -1,7 +1,7 @@
 """An in-process MCP server with tools, for both protocol eras.
 
-A server keeps no state between requests, so one object answers every session, in both eras of the protocol.
-Cancelling a request cancels the task that answers it; who carries the request sees to that.
+A server keeps no state between requests, so one object answers every session. Cancelling a request cancels the task
+that answers it, which is up to the transport.
 """
 
 import logging
@@ -14,6 +14,7 @@ from msgspec import UNSET, Raw, UnsetType
 import portico
 from portico.domain import codecs
 from portico.mcp import protocol
+from portico.mcp.messages import InitializeResult, ToolDeclaration, ToolPage
 from portico.mcp.protocol import fields_of, present, raw
 from portico.mcp.tools import McpText, Notify, Tool, ToolCall, ToolFailure, ToolResult
 from portico.rpc.messages import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
@@ -38,16 +39,16 @@ class InProcessServer(Protocol):
 
     @property
     def name(self) -> str:
-        """What the agent shows and calls it by."""
+        """The name that the agent shows."""
         ...
 
     async def answer(self, request: McpRequest) -> Any:
-        """The result, as anything that can be encoded. RpcError for an error of MCP."""
+        """The result, as any value that can be encoded. RpcError for an error of MCP."""
         ...
 
 
 class ToolServer:
-    """The tools of one subject, under one name."""
+    """A set of tools under one name."""
 
     def __init__(
         self,
@@ -76,8 +77,8 @@ class ToolServer:
             case protocol.DISCOVER:
                 return self._discover()
             case protocol.LIST_TOOLS:
-                listed = {"tools": [_declaration(tool) for tool in self._tools.values()]}
-                return {**listed, **protocol.MODERN_CACHEABLE} if modern else listed
+                page = ToolPage([_declaration(tool) for tool in self._tools.values()])
+                return {"tools": page.tools, **protocol.MODERN_CACHEABLE} if modern else page
             case protocol.CALL_TOOL:
                 called = await self._call(request)
                 return {**called, **protocol.MODERN_RESULT} if modern else called
@@ -86,28 +87,25 @@ class ToolServer:
             case other:
                 raise RpcError(METHOD_NOT_FOUND, f"the server {self.name} has no method {other}")
 
-    def _initialize(self, params: Raw | None) -> dict[str, Any]:
-        return {
-            "protocolVersion": protocol.agreed_version(params),
-            "capabilities": {"tools": {}},
-            "serverInfo": self._identity(),
-            **self._advice(),
-        }
+    def _initialize(self, params: Raw | None) -> InitializeResult:
+        return InitializeResult(
+            protocol_version=protocol.agreed_version(params),
+            capabilities={"tools": {}},
+            server_info=self._identity(),
+            instructions=self._instructions,
+        )
 
     def _discover(self) -> dict[str, Any]:
         return {
             "supportedVersions": [protocol.MODERN_VERSION],
             "capabilities": {"tools": {}},
-            **self._advice(),
+            **({} if self._instructions is None else {"instructions": self._instructions}),
             **protocol.MODERN_CACHEABLE,
             "_meta": {protocol.SERVER_INFO_KEY: self._identity()},
         }
 
     def _identity(self) -> protocol.McpImplementation:
         return protocol.McpImplementation(self.name, portico.__version__)
-
-    def _advice(self) -> dict[str, str]:
-        return {} if self._instructions is None else {"instructions": self._instructions}
 
     async def _call(self, request: McpRequest) -> dict[str, Any]:
         try:
@@ -117,15 +115,14 @@ class ToolServer:
         tool = self._tools.get(params.name)
         if tool is None:
             known = ", ".join(self._tools) or "none"
-            raise RpcError(INVALID_PARAMS, f"there is no tool {params.name}; the tools are: {known}")
+            raise RpcError(INVALID_PARAMS, f"unknown tool {params.name}; available: {known}")
         token = fields_of(present(params.meta)).get("progressToken")
         call = ToolCall(params.arguments or {}, request.session_id, request.cwd, request.notify, token)
         result = await _run(tool, call)
         size = sum(len(bytes(part)) for part in result.values() if isinstance(part, Raw))
         if size > self._result_limit:
             return _failed(
-                f"The result of {tool.name} has {size} bytes, and no more than {self._result_limit} can be sent. "
-                "Ask for less."
+                f"The result of {tool.name} has {size} bytes; the limit is {self._result_limit}. Ask for less."
             )
         return result
 
@@ -142,7 +139,7 @@ async def _run(tool: Tool, call: ToolCall) -> dict[str, Any]:
         return _encoded(ToolResult((McpText(result),)) if isinstance(result, str) else result)
     except ToolFailure as failure:
         return _failed(str(failure))
-    except Exception as error:  # top level of a tool: the model is told, and the session goes on
+    except Exception as error:  # top level of a tool: the model gets an error, and the session goes on
         log.exception("the tool %s failed", tool.name)
         return _failed(
             f"The tool {tool.name} has a defect and did not finish ({type(error).__name__}). "
@@ -150,8 +147,8 @@ async def _run(tool: Tool, call: ToolCall) -> dict[str, Any]:
         )
 
 
-def _failed(words: str) -> dict[str, Any]:
-    return _encoded(ToolResult((McpText(words),), is_error=True))
+def _failed(reason: str) -> dict[str, Any]:
+    return _encoded(ToolResult((McpText(reason),), is_error=True))
 
 
 def _encoded(result: ToolResult) -> dict[str, Any]:
@@ -165,16 +162,12 @@ def _encoded(result: ToolResult) -> dict[str, Any]:
     return made
 
 
-def _declaration(tool: Tool) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "name": tool.name,
-        "description": tool.description,
-        "inputSchema": {"type": "object", **tool.input_schema},
-    }
-    if tool.title is not None:
-        made["title"] = tool.title
-    if tool.output_schema is not None:
-        made["outputSchema"] = tool.output_schema
-    if tool.read_only:
-        made["annotations"] = {"readOnlyHint": True}
-    return made
+def _declaration(tool: Tool) -> ToolDeclaration:
+    return ToolDeclaration(
+        name=tool.name,
+        description=tool.description,
+        input_schema={"type": "object", **tool.input_schema},
+        title=tool.title,
+        output_schema=tool.output_schema,
+        annotations={"readOnlyHint": True} if tool.read_only else None,
+    )

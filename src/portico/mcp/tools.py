@@ -1,6 +1,6 @@
-"""Tools of an in-process MCP server: declaration, call and result.
+"""Tools of an in-process MCP server: declaration and call.
 
-What a tool answers is read by a model. A mistake that the model can correct is a ToolFailure, written for it.
+Results are read by a model. A mistake that the model can correct is a ToolFailure, written for it.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,7 +18,7 @@ Notify = Callable[[str, Any], None]
 
 
 class ToolFailure(Exception):
-    """The call could not be done, said in words that help the model to do it right."""
+    """The call failed, with a message that helps the model to correct it."""
 
 
 class McpImage(msgspec.Struct, frozen=True, rename="camel", tag_field="type", tag="image"):
@@ -35,7 +35,7 @@ class McpText(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
 
 
 class ToolResult(msgspec.Struct, frozen=True):
-    """What a call came to. A structured value that has no words of its own is shown as JSON."""
+    """The result of a call. A structured value without content is shown as JSON."""
 
     content: tuple[McpText | McpImage, ...] = ()
     structured: Any | msgspec.UnsetType = msgspec.UNSET
@@ -52,13 +52,13 @@ class ToolCall(msgspec.Struct, frozen=True):
     progress_token: msgspec.Raw | None = None
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell how far the call is, if the agent asked to be told."""
+        """Report progress, if the agent asked for it."""
         if self.progress_token is None:
             return
-        told = {"progressToken": self.progress_token, "progress": done, "total": total, "message": message}
-        self.notify(PROGRESS, {name: value for name, value in told.items() if value is not None})
+        params = {"progressToken": self.progress_token, "progress": done, "total": total, "message": message}
+        self.notify(PROGRESS, {name: value for name, value in params.items() if value is not None})
 
-    def read(self, type: type[T]) -> T:  # noqa: A002 - what msgspec calls it too
+    def read(self, type: type[T]) -> T:  # noqa: A002 - msgspec calls it so too
         """The arguments as a value. ToolFailure names the one that does not fit."""
         try:
             return codecs.convert(self.arguments, type)
@@ -79,11 +79,11 @@ class Tool(msgspec.Struct, frozen=True):
     title: str | None = None
     output_schema: Mapping[str, Any] | None = None
     read_only: bool = False
-    """Says to the agent that a call changes nothing, so that it need not ask for permission."""
+    """Whether calls change nothing, so that the agent need not ask for permission."""
 
 
 def schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON Schema of a struct, with the object itself at the root, as MCP wants it."""
+    """The JSON Schema of a struct, with the object itself at the root, as MCP requires."""
     (root,), definitions = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
     schema = dict(definitions.pop(root["$ref"].rpartition("/")[2]))
     return {**schema, "$defs": definitions} if definitions else schema

@@ -15,9 +15,8 @@ from portico.acp.connection import AUTH_REQUIRED, PROTOCOL_VERSION, MethodHandle
 from portico.acp.extensions import VERSION, AgentExtensions, FailureMeta, WrittenTodos, to_meta
 from portico.domain.errors import AuthRequired, PorticoError
 from portico.porter.setup import SetupReader, empty_setup
-from portico.rpc.connection import Tap
+from portico.rpc.frames import Tap, Transport
 from portico.rpc.messages import INTERNAL_ERROR, ConnectionLost, RpcError
-from portico.rpc.streams import ByteStream
 
 if TYPE_CHECKING:
     from portico.porter.session_methods import SessionMethods
@@ -42,7 +41,7 @@ class Porter:
 
     def __init__(
         self,
-        stream: ByteStream,
+        transport: Transport,
         *,
         state: Path,
         environ: Mapping[str, str],
@@ -62,7 +61,12 @@ class Porter:
             "session/set_mode": self._by_sessions(lambda sessions: sessions.set_mode),
         }
         self._end = AgentSideConnection(
-            stream, name="client", serve=serve, on_cancel=self._cancel, on_todos=self._replace_todos, tap=tap
+            transport,
+            name="client",
+            serve=serve,
+            on_cancel=self._cancel,
+            on_todos=self._replace_todos,
+            tap=tap,
         )
         self._state = state
         self._environ = environ

@@ -13,7 +13,6 @@ from portico.porter.background_commands import BackgroundCommands
 from portico.porter.files import SessionFiles
 from portico.porter.history import MessageHistory
 from portico.porter.scenarios.scenario import DEFAULT, Scenario, ScenarioCatalog
-from portico.porter.tasks import silence_failure
 from portico.porter.terminals import CommandRunner
 from portico.porter.transcript import (
     AnyEntry,
@@ -26,6 +25,7 @@ from portico.porter.transcript import (
     UpdateEntry,
 )
 from portico.porter.workspace import Workspace
+from portico.processes.tasks import silence_failure
 
 
 class SessionParameters(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,9 +16,9 @@ from portico.acp.agent import AgentSideConnection
 from portico.domain.errors import InvalidInput
 from portico.domain.provider_keys import without_provider_keys
 from portico.porter.markdown import code_block
-from portico.porter.tasks import silence_failure
 from portico.processes.executables import CannotRun
 from portico.processes.process_group import ProcessGroup, spawn
+from portico.processes.tasks import silence_failure
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.rpc.streams import READ_SIZE
 from portico.sandbox.wrapper import sandbox_wrapper

@@ -1,7 +1,7 @@
 """Descendants of a process as the kernel lists them, identified by pid and start time.
 
 Linux tells by `/proc`; elsewhere only a group as a whole can be asked about. A process is known by its
-number and its start time together, so a number that was given away again harms nobody.
+number and its start time together, so a number that was reused does no harm.
 """
 
 import os
@@ -20,7 +20,7 @@ class Descendant(NamedTuple):
 
     @classmethod
     def of(cls, pid: int) -> Self | None:
-        """Whoever has this number now."""
+        """The process that has this number now."""
         facts = _facts(pid)
         return cls(pid, facts.group, facts.started) if facts else None
 
@@ -29,7 +29,7 @@ class Descendant(NamedTuple):
         return facts is not None and facts.started == self.started and facts.state not in _DEAD
 
     def send(self, number: int) -> None:
-        """Send a signal, unless this is somebody else by now."""
+        """Send a signal, unless the number now belongs to another process."""
         if not self.is_alive():
             return
         try:

@@ -22,9 +22,10 @@ from typing import Any
 
 from portico.processes.descendants import Descendant, descendants, group_exists, group_lives
 from portico.processes.executables import CannotRun, find_program
+from portico.processes.pipe_reader import PipeReader
 
 PIPE_LIMIT = 256 * 1024
-"""Twice as many bytes of a program's output are kept at most; after that it waits for whoever reads it."""
+"""Up to twice as many bytes of a program's output are buffered; then it waits until they are read."""
 _GONE_SECONDS = 5.0
 _LAST_BYTES_SECONDS = 0.25
 
@@ -76,8 +77,22 @@ _MARK = "PORTICO_PROCESS_GROUP"
 _SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+class _OutputPipe(asyncio.Protocol):
+    """Feeds a program's output to its reader as it is read. asyncio's own protocol would pass it on later."""
+
+    def __init__(self, reader: PipeReader, original: asyncio.BaseProtocol) -> None:
+        self._reader = reader
+        self._original = original
+
+    def data_received(self, data: bytes) -> None:
+        self._reader.feed_data(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._original.connection_lost(exc)
+
+
 class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
-    """The program's pipes, and its end told apart from theirs: a child of it may keep them open."""
+    """The program's pipes. Its own end is separate from theirs: a child of it may keep them open."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(limit=PIPE_LIMIT, loop=loop)
@@ -87,6 +102,14 @@ class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        # The same as the base class makes for it, but one that can pass bytes on as they arrive.
+        self.output = PipeReader(PIPE_LIMIT)
+        pipe = transport.get_pipe_transport(1)
+        if isinstance(pipe, asyncio.ReadTransport):
+            self.output.set_transport(pipe)
+            pipe.set_protocol(_OutputPipe(self.output, pipe.get_protocol()))
+        self.stdout = self.output
         self._outputs = {1} if self.stderr is None else {1, 2}
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
@@ -121,7 +144,7 @@ class _Lifeline:
 
 
 class ProcessGroup:
-    """A running program with all that it started. Made by `spawn`; whoever has it must stop it."""
+    """A running program with everything it started. Made by `spawn`; its owner must stop it."""
 
     def __init__(
         self,
@@ -142,9 +165,8 @@ class ProcessGroup:
         return self._pipes.stdin
 
     @property
-    def stdout(self) -> asyncio.StreamReader:
-        assert self._pipes.stdout is not None
-        return self._pipes.stdout
+    def stdout(self) -> PipeReader:
+        return self._pipes.output
 
     @property
     def stderr(self) -> asyncio.StreamReader | None:

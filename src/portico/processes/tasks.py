@@ -1,13 +1,15 @@
-"""Helpers for asyncio tasks: run with a timeout, cancel and wait, and own until closed."""
+"""Helpers for asyncio tasks: run with a timeout or in a thread, cancel and wait, and own until closed."""
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor
 from typing import Any, Protocol, TypeVar
 
 log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
+Waited = TypeVar("Waited", bound="asyncio.Future[Any]")
 
 
 class Timer(Protocol):
@@ -34,6 +36,30 @@ async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def silence_failure(task: Waited) -> Waited:
+    """The same task, whose failure is not logged if no caller is left to see it."""
+    task.add_done_callback(_retrieve)
+    return task
+
+
+async def run_in_thread(
+    work: Callable[[], Result], abandon: Callable[[], None], threads: Executor | None = None
+) -> Result:
+    """Run blocking work. When cancelled, it calls `abandon`, which must make the thread end, and waits for it."""
+    working = silence_failure(asyncio.get_running_loop().run_in_executor(threads, work))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        abandon()
+        await asyncio.wait({working})
+        raise
+
+
+def _retrieve(task: "asyncio.Future[Any]") -> None:
+    if not task.cancelled():
+        task.exception()
 
 
 class OwnedTasks:

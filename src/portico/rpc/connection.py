@@ -16,51 +16,44 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Raw, UnsetType
 
-from portico.domain import codecs
-from portico.rpc.framing import MAX_LINE, LineSplitter, OverlongLine
+from portico.rpc.frames import MalformedLine, Received, Tap, Transport, Wait, as_frames
 from portico.rpc.messages import (
     CANCEL_REQUEST,
     INTERNAL_ERROR,
     INVALID_REQUEST,
-    NO_PARAMS,
     REQUEST_CANCELLED,
+    CancelParams,
     ConnectionLost,
     ErrorObject,
     Fault,
-    Frame,
+    Message,
     RequestId,
     RpcError,
-    decode_frame,
+    cancelled_request_id,
     encode_error,
     encode_notification,
     encode_request,
     encode_result,
     make_fault,
-    malformed_request_id,
-    malformed_response_error,
-    malformed_response_id,
     shorten,
 )
-from portico.rpc.streams import ByteStream, StreamClosed
+from portico.rpc.streams import StreamClosed
 
 log = logging.getLogger(__name__)
 
 MAX_REQUESTS_IN_FLIGHT = 1024
 FINISH_SECONDS = 5.0
-"""How long what was asked before the peer closed its end may take; after that it is cancelled, and answered so."""
+"""How long requests may take after the peer closed its end; then they are cancelled and answered with an error."""
 _REMEMBERED_CANCELS = 1024
-
-Direction = Literal["sent", "received"]
-Tap = Callable[[Direction, bytes], None]
 
 
 class RpcReply(msgspec.Struct, frozen=True):
-    """A result, and what to do right after it was written."""
+    """A result, and a callback to run right after it was written."""
 
     result: Any
     afterwards: Callable[[], None] | None = None
@@ -70,15 +63,15 @@ class RpcHandler(Protocol):
     """The owner's side of a connection."""
 
     def notification(self, method: str, params: Raw) -> None:
-        """Take a notification. Runs to completion before the next message is looked at."""
+        """Handle a notification. Runs to completion before the next message is handled."""
         ...
 
     async def request(self, method: str, params: Raw) -> RpcReply:
-        """Answer a request, in a task of its own. RpcError becomes the error answer."""
+        """Answer a request, in a task of its own. RpcError becomes an error response."""
         ...
 
     def fault(self, fault: Fault) -> None:
-        """Hear of something malformed that was passed over."""
+        """Report a malformed message, which is ignored."""
         ...
 
     async def ready(self) -> None:
@@ -89,20 +82,19 @@ class RpcHandler(Protocol):
 class RpcConnection:
     def __init__(
         self,
-        stream: ByteStream,
+        transport: Transport,
         handler: RpcHandler,
         *,
         name: str,
         tap: Tap | None = None,
-        max_line: int = MAX_LINE,
         finishes: bool = False,
     ) -> None:
-        """With `finishes`, what the peer asked before it closed its end is answered, for as long as it listens."""
-        self._stream = stream
+        """With `finishes`, requests that the peer sent before it closed its end are still answered."""
+        self._stream = as_frames(transport)
+        if tap is not None:
+            self._stream.tap = tap
         self._handler = handler
         self._name = name
-        self._tap = tap
-        self._splitter = LineSplitter(max_line)
         self._finishes = finishes
         self._next_id = 0
         self._waiting: dict[RequestId, asyncio.Future[Raw]] = {}
@@ -112,26 +104,20 @@ class RpcConnection:
         self._lost: ConnectionLost | None = None
 
     async def run(self) -> None:
-        """Read until the stream ends. Then nobody waits for an answer and nothing is being served."""
+        """Read until the stream ends. Then no caller waits for an answer and no request is being served."""
         try:
-            while chunk := await self._stream.read():
-                for line in self._splitter.feed(chunk):
-                    self._receive(line)
-                    if self._response_arrived:
-                        self._response_arrived = False
-                        await asyncio.sleep(0)
-                await self._handler.ready()
-            rest = self._splitter.end()
-            # An answer may have been cut off where it still makes sense, and nothing is done on the word of half a one.
-            if rest is not None and not (self._finishes and _is_answer(rest)):
-                self._receive(rest)
+            await self._stream.deliver(self._take_batch)
+            for frame in self._stream.take_unfinished():
+                # A response may have been cut off where it still makes sense, so it is not acted upon.
+                if not (self._finishes and _is_response(frame)):
+                    self._receive(frame)
             if self._finishes:
                 await self._finish()
         finally:
             await self._end()
 
     async def request(self, method: str, params: Any) -> Raw:
-        """Call the peer and wait for its result. RpcError if it answers with an error."""
+        """Call the peer and wait for its result. RpcError for an error response."""
         if self._lost is not None:
             raise self._lost
         self._next_id += 1
@@ -161,85 +147,87 @@ class RpcConnection:
     async def close(self) -> None:
         await self._stream.close()
 
-    def _write(self, data: bytes) -> None:
-        if self._tap is not None:
-            self._tap("sent", data)
+    def _write(self, line: bytes) -> None:
         try:
-            self._stream.write(data)
+            self._stream.write(line)
         except StreamClosed as error:
             raise ConnectionLost(f"{self._name} is gone") from error
 
-    def _receive(self, line: bytes | OverlongLine) -> None:
+    def _take_batch(self, batch: list[Received]) -> Wait:
+        return lambda: self._handle(batch)
+
+    async def _handle(self, batch: list[Received]) -> None:
+        for frame in batch:
+            self._receive(frame)
+            if self._response_arrived:
+                self._response_arrived = False
+                await asyncio.sleep(0)
+        await self._handler.ready()
+
+    def _receive(self, frame: Received) -> None:
         try:
-            self._take_line(line)
-        except Exception:  # top level of a received line: no message of a peer ends the connection
+            if isinstance(frame, MalformedLine):
+                self._take_malformed(frame)
+            else:
+                self._take(frame)
+        except Exception:  # top level of a received frame: no message of a peer ends the connection
             log.exception("%s: a message could not be handled", self._name)
 
-    def _take_line(self, line: bytes | OverlongLine) -> None:
-        if isinstance(line, bytes):
-            if not line.strip():
-                return
-            if self._tap is not None:
-                self._tap("received", line)
-        frame = decode_frame(line)
-        if isinstance(frame, Fault):
-            self._handler.fault(frame)
-            if not isinstance(request_id := malformed_request_id(line), UnsetType):
-                self._answer(encode_error(request_id, RpcError(INVALID_REQUEST, frame.detail)))
-            elif (answered := malformed_response_id(line)) in self._waiting:
-                error = malformed_response_error(frame)
-                self._take_response(Frame(id=answered, error=ErrorObject(error.code, error.message)), b"")
-        elif isinstance(line, bytes):
-            self._take(frame, line)
+    def _take_malformed(self, malformed: MalformedLine) -> None:
+        self._handler.fault(malformed.fault)
+        if not isinstance(malformed.request_id, UnsetType):
+            self._answer(
+                encode_error(malformed.request_id, RpcError(INVALID_REQUEST, malformed.fault.detail))
+            )
+        elif malformed.response is not None and malformed.response.id in self._waiting:
+            self._take_response(malformed.response)
 
-    def _take(self, frame: Frame, line: bytes) -> None:
-        if isinstance(frame.method, UnsetType):
-            self._take_response(frame, line)
-        elif isinstance(frame.id, UnsetType):
-            self._take_notification(frame.method, _params(frame))
+    def _take(self, message: Message) -> None:
+        if message.method is None:
+            self._take_response(message)
+        elif isinstance(message.id, UnsetType):
+            self._take_notification(message.method, message.params)
         else:
-            self._take_request(frame.id, frame.method, _params(frame), line)
+            self._take_request(message.id, message.method, message)
 
     def _take_notification(self, method: str, params: Raw) -> None:
         if method == CANCEL_REQUEST:
-            with suppress(msgspec.DecodeError):
-                target = codecs.decode_json(params, _Cancel).request_id
-                if (task := self._serving.get(target)) is not None:
-                    task.cancel()
+            target = cancelled_request_id(params)
+            if not isinstance(target, UnsetType) and (task := self._serving.get(target)) is not None:
+                task.cancel()
             return
         self._handler.notification(method, params)
 
-    def _take_response(self, frame: Frame, line: bytes) -> None:
-        if isinstance(frame.id, UnsetType):
-            self._handler.fault(
-                make_fault("not_a_message", "neither request, notification nor response", line)
-            )
+    def _take_response(self, message: Message) -> None:
+        if isinstance(message.id, UnsetType):
+            detail = "neither request, notification nor response"
+            self._handler.fault(make_fault("not_a_message", detail, message.line))
             return
-        answer = self._waiting.get(frame.id)
+        answer = self._waiting.get(message.id)
         if answer is None or answer.done():
-            given_up = answer is not None or self._canceled.pop(frame.id, self) is not self
+            given_up = answer is not None or self._canceled.pop(message.id, self) is not self
             if not given_up:
-                self._handler.fault(
-                    make_fault("unknown_response", f"nobody asked request {shorten(frame.id)}", line)
-                )
+                detail = f"no request {shorten(message.id)} is open"
+                self._handler.fault(make_fault("unknown_response", detail, message.line))
             return
         self._response_arrived = True
-        if isinstance(frame.error, ErrorObject):
-            answer.set_exception(RpcError(frame.error.code, frame.error.message, frame.error.data))
-        elif isinstance(frame.result, Raw):
-            answer.set_result(frame.result)
+        if isinstance(message.error, ErrorObject):
+            answer.set_exception(RpcError(message.error.code, message.error.message, message.error.data))
+        elif isinstance(message.result, Raw):
+            answer.set_result(message.result)
 
-    def _take_request(self, request_id: RequestId, method: str, params: Raw, line: bytes) -> None:
+    def _take_request(self, request_id: RequestId, method: str, message: Message) -> None:
         if request_id in self._serving:
-            self._handler.fault(
-                make_fault("duplicate_id", f"request {shorten(request_id)} is still being served", line)
-            )
+            detail = f"request {shorten(request_id)} is still being served"
+            self._handler.fault(make_fault("duplicate_id", detail, message.line))
             return
         if len(self._serving) >= MAX_REQUESTS_IN_FLIGHT:
             busy = RpcError(INTERNAL_ERROR, f"more than {MAX_REQUESTS_IN_FLIGHT} requests in flight")
             self._answer(encode_error(request_id, busy))
             return
-        task = asyncio.create_task(self._serve(request_id, method, params), name=f"{self._name} {method}")
+        task = asyncio.create_task(
+            self._serve(request_id, method, message.params), name=f"{self._name} {method}"
+        )
         self._serving[request_id] = task
         task.add_done_callback(lambda done: self._served(request_id, done))
 
@@ -266,7 +254,7 @@ class RpcConnection:
             log.error("%s: request %r ended badly", self._name, request_id, exc_info=error)
 
     def _answer(self, data: bytes) -> bool:
-        """Write an answer; False when the peer has gone and nobody is left to hear it."""
+        """Write a response; False when the peer is gone."""
         try:
             self._write(data)
         except ConnectionLost:
@@ -278,7 +266,7 @@ class RpcConnection:
         if len(self._canceled) > _REMEMBERED_CANCELS:
             self._canceled.pop(next(iter(self._canceled)))
         with suppress(ConnectionLost):
-            self.notify(CANCEL_REQUEST, _Cancel(request_id))
+            self.notify(CANCEL_REQUEST, CancelParams(request_id))
 
     async def _finish(self) -> None:
         self._lose_peer()
@@ -294,7 +282,7 @@ class RpcConnection:
             await asyncio.wait((closed,))
 
     def _lose_peer(self) -> None:
-        """Nothing more comes from the peer, so nobody waits for it any longer."""
+        """Fail all open calls: no response can come any more."""
         self._lost = ConnectionLost(f"{self._name} is gone")
         for answer in self._waiting.values():
             if not answer.done():
@@ -308,14 +296,5 @@ class RpcConnection:
         await asyncio.gather(*serving, return_exceptions=True)
 
 
-class _Cancel(msgspec.Struct, frozen=True, rename="camel"):
-    request_id: RequestId
-
-
-def _is_answer(line: bytes | OverlongLine) -> bool:
-    frame = decode_frame(line)
-    return isinstance(frame, Fault) or isinstance(frame.method, UnsetType)
-
-
-def _params(frame: Frame) -> Raw:
-    return NO_PARAMS if isinstance(frame.params, UnsetType) else frame.params
+def _is_response(frame: Received) -> bool:
+    return isinstance(frame, MalformedLine) or frame.method is None

@@ -1,18 +1,18 @@
 """Splits a byte stream into lines of bounded length, one message per line.
 
-A line beyond the bound is passed over without being kept, and reported by its size and its two ends.
+A longer line is dropped, and reported by its size and its two ends.
 """
 
 import msgspec
 
 MAX_LINE = 32 * 1024 * 1024
-# What some programs begin their output with, to say that it is UTF-8; it is not part of a message.
+# Some programs begin their output with this mark of UTF-8; it is not part of a message.
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _END = 1024
 
 
 class OverlongLine(msgspec.Struct, frozen=True):
-    """Stands in for a line that was longer than allowed: how many bytes it had, the first of them and the last."""
+    """Replaces a line that was too long: its size, its first bytes and its last."""
 
     size: int
     head: bytes = b""
@@ -28,17 +28,16 @@ class LineSplitter:
 
     def feed(self, chunk: bytes) -> list[bytes | OverlongLine]:
         """The lines that `chunk` completes, without their newline."""
-        first, *rest = chunk.split(b"\n")
-        self._keep(first)
-        if not rest:
-            return []
-        lines: list[bytes | OverlongLine] = [self._take()]
-        *whole, last = rest
+        whole = chunk.split(b"\n")
+        last = whole.pop()
+        lines: list[bytes | OverlongLine] = [*whole]
         if len(chunk) > self._limit:
-            lines.extend(line if len(line) <= self._limit else _overlong(len(line), line) for line in whole)
-        else:
-            lines.extend(whole)
-        self._keep(last)
+            lines = [line if len(line) <= self._limit else _overlong(len(line), line) for line in whole]
+        if whole and (self._size or self._at_start):
+            self._keep(whole[0])
+            lines[0] = self._take()
+        if last:
+            self._keep(last)
         return lines
 
     @property
@@ -47,7 +46,7 @@ class LineSplitter:
         return self._size > 0
 
     def end(self) -> bytes | OverlongLine | None:
-        """What is left when the stream ends without a newline, if anything."""
+        """The last line, if the stream ended without a newline."""
         return self._take() if self._size else None
 
     def _keep(self, part: bytes) -> None:

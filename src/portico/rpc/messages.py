@@ -22,14 +22,14 @@ CANCEL_REQUEST = "$/cancel_request"
 NO_PARAMS = Raw(b"{}")
 
 
-class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True):
+class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     code: int
     message: str
     data: Raw | UnsetType = UNSET
 
 
-class Frame(msgspec.Struct, frozen=True):
-    """Any message at all. Which fields are there says which kind it is."""
+class Frame(msgspec.Struct, frozen=True, gc=False):
+    """Any message; its kind follows from the fields that are present."""
 
     id: RequestId | UnsetType = UNSET
     method: str | UnsetType = UNSET
@@ -38,16 +38,56 @@ class Frame(msgspec.Struct, frozen=True):
     error: ErrorObject | UnsetType = UNSET
 
 
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """A request (id and method), a notification (method only) or a response (id only)."""
+
+    line: bytes
+    id: RequestId | UnsetType = UNSET
+    method: str | None = None
+    params: Raw = NO_PARAMS
+    result: Raw | UnsetType = UNSET
+    error: ErrorObject | UnsetType = UNSET
+
+    @property
+    def is_request(self) -> bool:
+        return self.method is not None and self.id is not UNSET
+
+    @property
+    def is_response(self) -> bool:
+        return self.method is None
+
+    def renamed(self, request_id: RequestId) -> "Message":
+        """The same message under another id, for the next hop."""
+        if self.method is not None:
+            return request(request_id, self.method, self.params)
+        if isinstance(self.error, ErrorObject):
+            return failure(request_id, RpcError(self.error.code, self.error.message, self.error.data))
+        return response(request_id, self.result)
+
+    def with_params(self, params: Any) -> "Message":
+        """The same request or notification with other parameters."""
+        method = self.method or ""
+        if isinstance(self.id, UnsetType):
+            return notification(method, params)
+        return request(self.id, method, params)
+
+
 class _NoError(msgspec.Struct, frozen=True):
-    """A result beside which the peer says that there was no error."""
+    """A result with an explicit null error."""
 
     id: RequestId
     result: Raw
     error: None
 
 
+class CancelParams(msgspec.Struct, frozen=True, rename="camel"):
+    """The parameters of `$/cancel_request`."""
+
+    request_id: RequestId
+
+
 class RpcError(Exception):
-    """An error answer, sent by the peer or to be sent to it."""
+    """An error response, received or to be sent."""
 
     def __init__(self, code: int, message: str, data: Any = UNSET) -> None:
         super().__init__(message)
@@ -57,7 +97,7 @@ class RpcError(Exception):
 
     @property
     def reason(self) -> str:
-        """The message and the details that many peers give in the data, for a person: one clean, short line."""
+        """The message, and details from the data, as one short line for a person."""
         from portico.domain.redaction import plain_line
 
         message = plain_line(self.message, _LONGEST_REASON)
@@ -77,7 +117,7 @@ FaultKind = Literal[
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """Something the peer sent that the protocol does not allow; the connection goes on."""
+    """A message that violates the protocol; the connection goes on."""
 
     kind: FaultKind
     detail: str
@@ -90,11 +130,9 @@ _no_error_decoder = codecs.json_decoder(_NoError)
 _encoder = msgspec.json.Encoder()
 _SAMPLE = 200
 _LONGEST_REASON = 600
-# Where peers put their words, the most telling first; some put an error of another system there whole.
+# Where peers put details, the most specific first; some embed the error of another system.
 _DETAILS = ("details", "detail", "message", "reason", "error")
 _DEEPEST_DETAILS = 4
-_HEAD = 1024
-_MEMBER = rb'\s*"(?:id|jsonrpc|method)"\s*:\s*(?:-?[0-9]{1,18}|"(?:[^"\\]|\\.){0,512}")\s*'
 _TOO_DEEP = f"arrays and objects are nested more than {MAX_DEPTH} deep"
 
 
@@ -120,32 +158,6 @@ def decode_frame(line: bytes | OverlongLine) -> Frame | Fault:
     return frame
 
 
-def malformed_request_id(line: bytes | OverlongLine) -> RequestId | UnsetType:
-    """The id under which to refuse a request that cannot be decoded, so that its sender does not wait.
-
-    None, as the protocol says, if the id itself cannot be repeated; UNSET if the line is no request.
-    """
-    found = _ruins(line)
-    if isinstance(found, list):
-        return None if any(isinstance(one, dict) and "method" in one for one in found) else UNSET
-    if "method" not in found or "id" not in found:
-        return UNSET
-    return found["id"] if _is_repeatable(found["id"]) else None
-
-
-def malformed_response_id(line: bytes | OverlongLine) -> RequestId | UnsetType:
-    """The id of a response that cannot be decoded, if it can be made out: a caller here waits for it."""
-    found = _ruins(line)
-    if isinstance(found, list) or "method" in found or "id" not in found:
-        return UNSET
-    return found["id"] if _is_repeatable(found["id"]) else UNSET
-
-
-def malformed_response_error(fault: Fault) -> RpcError:
-    """What is said to whoever waits for an answer that cannot be decoded."""
-    return RpcError(INTERNAL_ERROR, f"the answer is malformed: {fault.detail}")
-
-
 def _without_error(line: bytes) -> Frame | None:
     try:
         answer = _no_error_decoder.decode(line)
@@ -157,7 +169,7 @@ def _without_error(line: bytes) -> Frame | None:
 def _with_whole_characters(line: bytes) -> Frame | Fault | None:
     """A notification with each half of a surrogate pair replaced; a fault that names them in any other message.
 
-    A peer that cuts its text anywhere sends halves. What it says is shown; what it asks for is not guessed at.
+    Peers that cut text anywhere send halves. Notifications are shown; requests and responses are not guessed at.
     """
     import re
 
@@ -173,54 +185,9 @@ def _with_whole_characters(line: bytes) -> Frame | Fault | None:
     return make_fault("not_json", "a string has half of a surrogate pair in it", line)
 
 
-def _is_repeatable(request_id: Any) -> bool:
-    """Whether an id can be sent back: half of a surrogate pair cannot be encoded."""
-    if type(request_id) is str:
-        return not any("\ud800" <= letter <= "\udfff" for letter in request_id)
-    return type(request_id) is int
-
-
-def _ruins(line: bytes | OverlongLine) -> dict[str, Any] | list[Any]:
-    """A message or a batch as far as the standard library reads it; it takes NaN, and half of a surrogate pair."""
-    import json
-
-    if isinstance(line, OverlongLine):
-        return _short_members(line.head, line.tail)
-    try:
-        found = json.loads(line.decode(errors="replace"))
-    except (ValueError, RecursionError):
-        members = _short_members(line[:_HEAD], b"")
-        return members if "method" in members or _is_answer(line) else {}
-    return found if isinstance(found, (dict, list)) else {}
-
-
-def _is_answer(line: bytes) -> bool:
-    """Whether the first member of a broken line that is not short is a result or an error."""
-    import re
-
-    return re.match(rb'\s*\{(?:%b,)*\s*"(?:result|error)"\s*:' % _MEMBER, line[:_HEAD]) is not None
-
-
-def _short_members(head: bytes, tail: bytes) -> dict[str, Any]:
-    """The members that stand before and after the one that is long or broken, each as it is written.
-
-    No string can look like that: a quotation mark in it is escaped.
-    """
-    import json
-    import re
-
-    before = re.match(rb"\s*\{((?:%b(?:,|(?=\})))*)" % _MEMBER, head)
-    after = re.search(rb"((?:,%b)*)\}\s*$" % _MEMBER, tail)
-    parts = (before[1].strip(b", ") if before else b"", after[1].strip(b", ") if after else b"")
-    try:
-        members: dict[str, Any] = json.loads(b"{%b}" % b",".join(filter(None, parts)))
-    except ValueError:
-        return {}
-    return members
-
-
 def make_fault(kind: FaultKind, detail: str, line: bytes) -> Fault:
     """A fault with a short, printable piece of the line that caused it."""
+    line = line.removesuffix(b"\n")
     text = line[:_SAMPLE].decode("utf-8", "replace")
     sample = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
     return Fault(kind, detail, sample, len(line))
@@ -233,7 +200,7 @@ def shorten(value: RequestId) -> str:
 
 
 def _details(data: Any) -> str:
-    """What the data of an error answer says in words, if anything."""
+    """The text in the data of an error response, if any."""
     if isinstance(data, Raw):
         try:
             data = codecs.decode_json(data)
@@ -266,3 +233,54 @@ def encode_error(request_id: RequestId, error: RpcError) -> bytes:
     data = error.data if isinstance(error.data, UnsetType) else Raw(_encoder.encode(error.data))
     body = ErrorObject(error.code, error.message, data)
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (_encoder.encode(request_id), _encoder.encode(body))
+
+
+def from_frame(frame: Frame, line: bytes) -> Message:
+    return Message(
+        line + b"\n",
+        frame.id,
+        None if frame.method is UNSET else frame.method,
+        NO_PARAMS if frame.params is UNSET else frame.params,
+        frame.result,
+        frame.error,
+    )
+
+
+def request(request_id: RequestId, method: str, params: Any) -> Message:
+    raw = _raw(params)
+    return Message(encode_request(request_id, method, raw), request_id, method, raw)
+
+
+def notification(method: str, params: Any) -> Message:
+    raw = _raw(params)
+    return Message(encode_notification(method, raw), UNSET, method, raw)
+
+
+def response(request_id: RequestId, result: Any) -> Message:
+    raw = _raw(result)
+    return Message(encode_result(request_id, raw), request_id, result=raw)
+
+
+def failure(request_id: RequestId, error: RpcError) -> Message:
+    data = error.data if isinstance(error.data, UnsetType) else _raw(error.data)
+    body = ErrorObject(error.code, error.message, data)
+    return Message(encode_error(request_id, error), request_id, error=body)
+
+
+def outcome(message: Message) -> Raw:
+    """The result of a response; RpcError if it is an error."""
+    if isinstance(message.error, ErrorObject):
+        raise RpcError(message.error.code, message.error.message, message.error.data)
+    return message.result if isinstance(message.result, Raw) else Raw(b"null")
+
+
+def cancelled_request_id(params: Raw) -> RequestId | UnsetType:
+    """The id of the request that a `$/cancel_request` names."""
+    try:
+        return codecs.decode_json(params, CancelParams).request_id
+    except msgspec.DecodeError:
+        return UNSET
+
+
+def _raw(value: Any) -> Raw:
+    return value if isinstance(value, Raw) else Raw(msgspec.json.encode(value))

@@ -1,4 +1,4 @@
-"""Standard input and output of this process as a byte stream that nothing else can write to.
+"""Standard input and output of this process as a byte stream, protected from other writers.
 
 Pipes and sockets are waited for by the event loop. Files are read by a thread, since no loop can wait for them,
 and so are terminals: waiting for one would switch the person's shell to non-blocking mode as well.
@@ -10,11 +10,12 @@ import stat
 import sys
 import threading
 
+from portico.processes.pipe_reader import PipeReader
 from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream, StreamClosed
 
 
 async def standard_streams() -> ByteStream:
-    """Take over both streams for good; from then on whatever is printed goes to standard error.
+    """Take over both streams for good; from then on `print` writes to standard error.
 
     Neither a stray `print` nor a child that inherits standard output can disturb what is sent.
     """
@@ -37,7 +38,7 @@ def _can_wait_for(descriptor: int) -> bool:
 
 async def _pipes(source: int, sink: int) -> PipeStream:
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=READ_SIZE)
+    reader = PipeReader(limit=READ_SIZE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb", 0))
     transport, protocol = await loop.connect_write_pipe(
         lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(sink, "wb", 0)
@@ -83,6 +84,10 @@ class FileStream:
             self._closed.set()
             raise StreamClosed from error
 
+    @property
+    def is_full(self) -> bool:
+        return False
+
     async def drain(self) -> None:
         """Everything was written when it was handed over."""
 
@@ -105,4 +110,4 @@ class FileStream:
             try:
                 loop.call_soon_threadsafe(self._chunks.put_nowait, data)
             except RuntimeError:
-                return  # The loop has ended; nobody reads any more.
+                return  # The loop has ended.

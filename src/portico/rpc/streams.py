@@ -5,7 +5,12 @@ A transport moves bytes both ways and knows nothing of lines or messages.
 
 import asyncio
 from collections import deque
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from portico.processes.pipe_reader import PipeReader
+
+Stop = TypeVar("Stop")
 
 READ_SIZE = 256 * 1024
 
@@ -16,11 +21,16 @@ class StreamClosed(Exception):
 
 class ByteStream(Protocol):
     async def read(self) -> bytes:
-        """The next bytes, as many as there are; empty at the end."""
+        """The next bytes, as many as have arrived; empty at the end."""
         ...
 
     def write(self, data: bytes) -> None:
         """Queue bytes in order. StreamClosed when the other end is gone."""
+        ...
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the other end has not kept up, so that `drain` would wait."""
         ...
 
     async def drain(self) -> None:
@@ -28,7 +38,7 @@ class ByteStream(Protocol):
         ...
 
     async def close(self) -> None:
-        """Say that no more will be written, and let go of the transport."""
+        """End the stream to the other end and release the transport."""
         ...
 
     async def closed(self) -> None:
@@ -42,6 +52,7 @@ class PipeStream:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+        self._transport = writer.transport
 
     async def read(self) -> bytes:
         try:
@@ -49,10 +60,22 @@ class PipeStream:
         except (ConnectionError, BrokenPipeError):
             return b""
 
+    async def pass_on(self, receive: Callable[[bytes], Stop | None]) -> Stop | None:
+        """Call `receive` with bytes as they arrive, until it returns a value, which is returned.
+
+        None at the end of the pipe, or at once if bytes wait to be read or the reader cannot do this.
+        """
+        return await self._reader.pass_on(receive) if isinstance(self._reader, PipeReader) else None
+
     def write(self, data: bytes) -> None:
-        if self._writer.is_closing():
+        if self._transport.is_closing():
             raise StreamClosed
-        self._writer.write(data)
+        self._transport.write(data)
+
+    @property
+    def is_full(self) -> bool:
+        size = self._transport.get_write_buffer_size()
+        return size > 0 and size > self._transport.get_write_buffer_limits()[1]
 
     async def drain(self) -> None:
         try:
@@ -65,7 +88,7 @@ class PipeStream:
         await self.closed()
 
     async def closed(self) -> None:
-        # Shielded: a wait that is given up would cancel what the transport itself waits for.
+        # Shielded: cancelling this must not cancel the future of the transport.
         await asyncio.shield(self._closed())
 
     async def _closed(self) -> None:
@@ -103,8 +126,12 @@ class _Channel:
         self._changed.set()
         return data
 
+    @property
+    def is_full(self) -> bool:
+        return self._size > self._limit and not self._ended
+
     async def room(self) -> None:
-        while self._size > self._limit and not self._ended:
+        while self.is_full:
             self._changed.clear()
             await self._changed.wait()
 
@@ -124,6 +151,10 @@ class MemoryStream:
 
     def write(self, data: bytes) -> None:
         self._outgoing.put(data)
+
+    @property
+    def is_full(self) -> bool:
+        return self._outgoing.is_full
 
     async def drain(self) -> None:
         await self._outgoing.room()

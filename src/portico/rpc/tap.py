@@ -12,9 +12,7 @@ from typing import Literal
 import msgspec
 
 from portico.files.private import make_private_folder, open_private
-from portico.rpc.connection import Direction, Tap
-from portico.rpc.framing import LineSplitter
-from portico.rpc.streams import ByteStream
+from portico.rpc.frames import Direction
 
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 SHORTEST_SECRET = 8
@@ -46,36 +44,6 @@ class FileTap:
         frame = self._hide(data).decode("utf-8", "replace").rstrip("\n")
         line = TappedFrame(connection=self._connection, role=self._role, direction=direction, frame=frame)
         self._file.write(msgspec.json.encode(line) + b"\n")
-
-
-class TappedStream:
-    """A stream that shows each line to a tap on its way, either way."""
-
-    def __init__(self, stream: ByteStream, tap: Tap) -> None:
-        self._stream = stream
-        self._tap = tap
-        self._received = LineSplitter()
-
-    async def read(self) -> bytes:
-        chunk = await self._stream.read()
-        # The end of the stream ends a line as well.
-        for line in self._received.feed(chunk or b"\n"):
-            if isinstance(line, bytes) and line.strip():
-                self._tap("received", line)
-        return chunk
-
-    def write(self, data: bytes) -> None:
-        self._tap("sent", data)
-        self._stream.write(data)
-
-    async def drain(self) -> None:
-        await self._stream.drain()
-
-    async def close(self) -> None:
-        await self._stream.close()
-
-    async def closed(self) -> None:
-        await self._stream.closed()
 
 
 def hide_secrets(environ: Mapping[str, str]) -> Callable[[bytes], bytes]:

@@ -13,15 +13,15 @@ from portico.server.lifecycle import ServiceApp, ServiceContext
 
 @asynccontextmanager
 async def open_agent_service(context: ServiceContext) -> AsyncIterator[ServiceApp]:
-    """The service, and the end of the turns that it runs. AgentNotFound for an agent nobody has."""
+    """Open the service; its turns end with it. AgentNotFound for an unknown agent."""
     options = context.options
-    surroundings = LocalCatalog(
+    catalog = LocalCatalog(
         context.environ, workspace=options.workspace, agent=options.agent, page_build=context.page.build
     )
-    await surroundings.agent("", options.workspace)
+    await catalog.agent("", options.workspace)
     host = context.host
     reviews = LocalReviews(host.service, host.ports, host.reviews)
-    service = ApiService(host.service, host.ports, reviews, surroundings, context.closing, host.windows)
+    service = ApiService(host.service, host.ports, reviews, catalog, context.closing, host.windows)
     await service.cleanup.begin()
     cleanup = asyncio.create_task(service.cleanup.run(), name="session cleanup")
     try:

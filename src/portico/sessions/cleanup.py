@@ -1,8 +1,7 @@
 """Releases idle sessions, deletes unused ones, and drops queued prompts that were already sent.
 
-A session that nobody watches and that is idle gives back its agent and its lease; it is opened again
-when somebody comes. One that was left with nothing in it is deleted, but not at once: a page that is
-loaded anew, or comes back after a restart, finds it again.
+A session that is idle and not watched releases its agent and its lease; it is opened again when needed. An empty
+one is deleted after a while, so that a page that is reloaded, or comes back after a restart, still finds it.
 """
 
 import logging
@@ -39,13 +38,13 @@ class SessionCleanup:
         self._clock = clock
         self._watchers: Counter[SessionId] = Counter()
         self._in_use: dict[SessionId, float] = {}
-        """When each session that is open here was last seen to be watched or in a turn."""
+        """When each open session was last watched or in a turn."""
         self._left: dict[SessionId, float] = {}
-        """Since when nobody watches the sessions that may be without use."""
+        """Since when each session that may be empty is no longer watched."""
 
     @contextmanager
     def watching(self, session_id: SessionId) -> Iterator[None]:
-        """For as long as somebody watches a session."""
+        """Count a watcher of a session while the context is open."""
         self._watchers[session_id] += 1
         self._left.pop(session_id, None)
         try:
@@ -57,13 +56,13 @@ class SessionCleanup:
                 self._left[session_id] = self._in_use[session_id] = self._clock.monotonic()
 
     async def begin(self) -> None:
-        """What a server does before it answers: look at what the one before it has left."""
+        """Clean up what an earlier server left behind. Call before the first request."""
         for session_id in await self._store.drafted():
             try:
                 await self._clear_sent(session_id)
             except StoreFailed as error:
-                # One that cannot be read keeps nobody from the others; whoever opens it is told.
-                log.warning("what lies ready in session %s was not looked at: %s", session_id, error.message)
+                # The others can still be cleaned up; opening this one reports the failure.
+                log.warning("the queue of session %s was not cleaned up: %s", session_id, error.message)
         now = self._clock.monotonic()
         before: SessionId | None = None
         while page := await self._store.summaries(before=before, limit=_PAGE):
@@ -71,14 +70,14 @@ class SessionCleanup:
             before = page[-1].session_id
 
     async def run(self) -> None:
-        """Look after everything now and then, until cancelled."""
+        """Clean up periodically, until cancelled."""
         while True:
             await self._clock.sleep(LOOK_SECONDS)
             try:
                 await self._release_idle()
                 await self._delete_unused()
             except PorticoError as error:
-                log.warning("sessions were not looked after: %s", error.message)
+                log.warning("sessions were not cleaned up: %s", error.message)
 
     async def _release_idle(self) -> None:
         now, open_here = self._clock.monotonic(), self._service.open_sessions()
@@ -99,10 +98,10 @@ class SessionCleanup:
             try:
                 await self._turn_queue.delete(session_id)
             except PorticoError as error:
-                log.info("the empty session %s was left alone: %s", session_id, error.message)
+                log.info("the empty session %s was not deleted: %s", session_id, error.message)
 
     async def _is_unused(self, summary: SessionSummary) -> bool:
-        """Nothing was ever sent, and nothing lies ready."""
+        """Whether nothing was ever sent, typed, queued or noted in a session."""
         session_id = summary.session_id
         if summary.last_turn is not None or self._turn_queue.has_turn(session_id):
             return False

@@ -1,7 +1,6 @@
-"""Drafts and queued prompts of sessions, saved before anybody is told of a change.
+"""Drafts and queued prompts of sessions, saved before watchers see a change.
 
-Every change is kept before anybody is told of it. Revisions are times: they go on growing when a
-desk was cleared and forgotten, and when another process has this one's desks.
+Revisions are times, so that they keep growing when a draft is cleared, and across processes.
 """
 
 import asyncio
@@ -27,13 +26,13 @@ class Drafts:
         self._newest_revision = clock.now_ms()
 
     async def get(self, session_id: SessionId) -> SessionDraft:
-        # An empty desk is not kept, so it has no revision of its own; whatever was there is older.
+        # An empty draft is not stored, so it has no revision of its own; any earlier one is older.
         newest = self._newest_revision
         desk = await self._store.desk(session_id)
         return msgspec.structs.replace(desk, revision=newest) if desk.empty else desk
 
     async def watch(self, session_id: SessionId) -> AsyncGenerator[SessionDraft]:
-        """The desk as it is, then as it is after changes, until the caller leaves."""
+        """The draft as it is now, then after each change, until the caller leaves."""
         while True:
             changed = self._changed.setdefault(session_id, asyncio.Event())
             yield await self.get(session_id)
@@ -42,7 +41,7 @@ class Drafts:
     async def write_draft(self, session_id: SessionId, text: str, client_id: str) -> SessionDraft:
         if len(text) > MAX_DRAFT_CHARACTERS:
             raise InvalidInput(
-                f"A draft may have {MAX_DRAFT_CHARACTERS:,} characters.",
+                f"A draft may have at most {MAX_DRAFT_CHARACTERS:,} characters.",
                 suggestion="Put the long part into a file and attach it.",
             )
         return await self._change(
@@ -50,19 +49,20 @@ class Drafts:
         )
 
     async def enqueue(self, session_id: SessionId, queued: QueuedPrompt) -> None:
-        """Put a prompt behind those that wait. InvalidInput when too many do."""
+        """Add a prompt to the queue. InvalidInput if the queue is full."""
 
         def add(desk: SessionDraft) -> SessionDraft:
             if len(desk.queue) >= MAX_QUEUE:
                 raise InvalidInput(
-                    f"{MAX_QUEUE} prompts wait already.", suggestion="Wait for one to be sent, or remove one."
+                    f"{MAX_QUEUE} prompts are queued already.",
+                    suggestion="Wait for one to be sent, or remove one.",
                 )
             return msgspec.structs.replace(desk, queue=(*desk.queue, queued))
 
         await self._change(session_id, add)
 
     async def remove_queued(self, session_id: SessionId, prompt_id: str) -> None:
-        """Remove a prompt that waits. Nothing happens if it does not wait any more."""
+        """Remove a queued prompt, if it is still queued."""
 
         def remove(desk: SessionDraft) -> SessionDraft:
             return msgspec.structs.replace(
@@ -85,7 +85,7 @@ class Drafts:
             try:
                 await self._store.save_drafts(session_id, after)
             finally:
-                # Also if the caller has left meanwhile: it may have been kept all the same.
+                # Also if the caller was cancelled: the change may have been saved.
                 if (changed := self._changed.pop(session_id, None)) is not None:
                     changed.set()
         return after

@@ -8,9 +8,9 @@ log = logging.getLogger(__name__)
 
 
 def internal_error(error: Exception, where: str) -> DeveloperMustAct:
-    """The failure to tell of. Call it where the error is caught."""
-    log.error("%s failed where it should not", where, exc_info=error)
+    """Log an unexpected exception, and return the error to report. Call it where the exception is caught."""
+    log.error("internal error in %s", where, exc_info=error)
     return DeveloperMustAct(
-        f"Portico failed where it should not: {type(error).__name__}: {error}",
-        suggestion="Please report this; `portico status` tells where the log with the details is.",
+        f"Internal error: {type(error).__name__}: {error}",
+        suggestion="Please report this. `portico status` shows where the log with the details is.",
     )

@@ -8,11 +8,11 @@ from portico.domain.session_summary import SessionSummary
 from portico.files.workspace import resolve_workspace
 from portico.sessions.ports import Store
 
-_SEE_ALL = "See them all with: portico sessions list"
+_SEE_ALL = "List all sessions with: portico sessions list"
 
 
 async def show(store: Store, session_id: SessionId) -> SessionSummary:
-    """The session with exactly this id."""
+    """The session with this id. SessionNotFound if there is none."""
     summary = await store.summary(session_id)
     if summary is None:
         raise SessionNotFound(f"There is no session {session_id}.", suggestion=_SEE_ALL)
@@ -20,14 +20,14 @@ async def show(store: Store, session_id: SessionId) -> SessionSummary:
 
 
 async def find_session(store: Store, abbreviation: str) -> SessionSummary:
-    """The session whose id begins like this."""
+    """The session whose id has this prefix."""
     if not abbreviation:
-        raise SessionNotFound("The session's id is empty.", suggestion=_SEE_ALL)
+        raise SessionNotFound("The session ID is empty.", suggestion=_SEE_ALL)
     found = await store.summaries(id_prefix=abbreviation, limit=2)
     exact = [summary for summary in found if summary.session_id == abbreviation]
     if len(found) > 1 and not exact:
         raise SessionNotFound(
-            f"Several sessions begin with {abbreviation}.", suggestion="Give more of the id."
+            f"Several session IDs start with {abbreviation}.", suggestion="Give more of the ID."
         )
     return (exact or found)[0] if found else await show(store, SessionId(abbreviation))
 

@@ -1,6 +1,6 @@
 """Interfaces that the session service needs: store, agents, editors, reviews, clock.
 
-Nothing here does anything. Each port has an in-memory twin in `portico.testing`.
+`portico.testing` has in-memory implementations.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
 from portico.domain.values import SandboxStatus, TerminalOutput
-from portico.rpc.streams import ByteStream
+from portico.rpc.frames import Transport
 
 
 class Clock(Protocol):
@@ -26,14 +26,14 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """Seconds, never going back."""
+        """Seconds that never go back."""
         ...
 
     async def sleep(self, seconds: float) -> None: ...
 
 
 class Lease(Protocol):
-    """A right that one holder has at a time, and that a dead process cannot keep."""
+    """Exclusive right of one holder, which ends with its process."""
 
     def release(self) -> None: ...
 
@@ -51,7 +51,7 @@ class Store(Protocol):
         ...
 
     async def copy(self, source: SessionId, events: Sequence[Event]) -> None:
-        """Begin a session with all events of another, followed by these, in one durable transaction.
+        """Create a session with all events of another, followed by these, in one durable transaction.
 
         They continue the numbers of the source, or nothing is written and StoreFailed is raised.
         """
@@ -60,7 +60,7 @@ class Store(Protocol):
     async def read(
         self, session_id: SessionId, *, after_seq: int, limit: int, max_bytes: int | None = None
     ) -> list[Event]:
-        """Events with a greater seq, oldest first; none behind the one with which they have `max_bytes` as JSON."""
+        """Events with a greater seq, oldest first, up to the one that reaches `max_bytes` as JSON."""
         ...
 
     async def tail(self, session_id: SessionId, *, before_seq: int | None, limit: int) -> list[Event]:
@@ -70,23 +70,23 @@ class Store(Protocol):
     async def summary(self, session_id: SessionId) -> SessionSummary | None: ...
 
     async def standing(self, session_id: SessionId) -> list[Event]:
-        """The last event of each kind that says how things stand; see `domain.events.STANDING`."""
+        """The last event of each kind in `domain.events.STATE_PAYLOADS`."""
         ...
 
     async def generation(self) -> int:
-        """A number that is another one after any change, by this process or another."""
+        """A number that differs after any change by any process."""
         ...
 
     async def desk(self, session_id: SessionId) -> SessionDraft:
-        """What lies ready to be sent in a session."""
+        """The draft and the queued prompts of a session."""
         ...
 
     async def save_drafts(self, session_id: SessionId, desk: SessionDraft) -> None:
-        """Keep it so that it survives the death of any process; not for a session that is gone."""
+        """Save the draft so that it survives the death of any process. Does nothing for a deleted session."""
         ...
 
     async def drafted(self) -> frozenset[SessionId]:
-        """Sessions in which something lies ready to be sent."""
+        """Sessions that have a draft or queued prompts."""
         ...
 
     async def summaries(
@@ -98,73 +98,73 @@ class Store(Protocol):
         before: SessionId | None = None,
         limit: int = 100,
     ) -> list[SessionSummary]:
-        """Sessions by their last change, newest first, without reading a body.
+        """Sessions by their last change, newest first.
 
-        `search` has words that title, folder or agent must contain; `before` begins after a session.
+        `search` has words that title, folder or agent must contain; the page starts after the session `before`.
         """
         ...
 
     async def active_sessions(self) -> list[SessionId]:
-        """Sessions whose log says that a turn is under way."""
+        """Sessions whose log has a turn that has not ended."""
         ...
 
     async def delete(self, session_id: SessionId) -> bool:
-        """Remove a session and all its events; whether there was one."""
+        """Delete a session and all its events; False if there was none."""
         ...
 
     async def verify(self) -> list[str]:
-        """Every way in which a log is not gapless, ordered, decodable and as it was written and summed up."""
+        """Problems of the log: gaps, wrong order, undecodable events, wrong checksums and summaries."""
         ...
 
     async def accept_losses(self) -> None:
-        """Report no longer what is missing now; the person knows."""
+        """Stop reporting the losses known so far."""
         ...
 
     def lease(self, name: str, holder: str) -> Lease | None:
-        """Take the named right, or None while somebody else has it. `holder` tells others who."""
+        """Take the named lease; None while another holder has it. `holder` is shown to others."""
         ...
 
     def lease_holder(self, name: str) -> str | None:
-        """Who has the named right now, if anybody."""
+        """The holder of the named lease, if any."""
         ...
 
 
 class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """How to start an agent: a name for people, a command, and what its environment adds.
+    """How to start an agent: its name, command and environment variables.
 
-    The hints are commands that a person can type: to install it, to sign in to it.
+    The hints are commands that install the agent or log in to it.
     """
 
     name: str
     command: tuple[str, ...]
     env: dict[str, str] = {}
     keys: tuple[str, ...] | None = ()
-    """The variables with keys of model providers that it gets; None for all, if its models may be anybody's."""
+    """Provider key variables that the agent gets; None for all, if it may use any provider."""
     install_hint: str | None = None
     login_hint: str | None = None
 
 
 class AgentProcess(Protocol):
-    """A running agent: bytes to and from it, and its life."""
+    """A running agent program and its byte stream."""
 
     @property
-    def stream(self) -> ByteStream: ...
+    def stream(self) -> Transport: ...
 
     @property
     def sandbox(self) -> SandboxStatus | None:
-        """How far it is confined, if a sandbox was wanted."""
+        """Confinement of the agent, if a sandbox was requested."""
         ...
 
     def stderr_tail(self) -> str:
-        """The last words it said on its error output."""
+        """The end of its error output."""
         ...
 
     async def wait(self) -> str:
-        """Until it is gone; how it ended, in words ("exit code 3", "signal SIGKILL")."""
+        """Wait for its end; returns how it ended ("exit code 3", "signal SIGKILL")."""
         ...
 
     async def stop(self, *, grace: float) -> None:
-        """End it and everything it started: politely, then for good. Returns when it is gone."""
+        """End it and everything it started: gracefully, then by force. Returns when it is gone."""
         ...
 
 
@@ -174,14 +174,14 @@ class AgentLauncher(Protocol):
     ) -> AgentProcess:
         """Start the program. AgentNotFound when it is missing or cannot be run.
 
-        With a `folder` that stands for the workspace, the program stands in there. PermissionDenied when it may
-        not start without a sandbox that cannot be had.
+        With a `folder`, the program works there instead of in the workspace. PermissionDenied if it must not start
+        without a sandbox and there is none.
         """
         ...
 
 
 class EditorFiles(Protocol):
-    """Text files as the agent may see and change them. PermissionDenied for what it may not."""
+    """Text files that the agent may read and write. PermissionDenied for others."""
 
     async def read_text(self, path: str, *, line: int | None = None, limit: int | None = None) -> str: ...
 
@@ -208,10 +208,10 @@ class TerminalSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EditorTerminals(Protocol):
-    """Commands run for an agent. Each lives in its own process group."""
+    """Commands run for an agent, each in its own process group."""
 
     async def create(self, request: TerminalRequest, listener: TerminalListener) -> str:
-        """Start a command; its terminal id. The listener hears output as it comes, then the end."""
+        """Start a command; returns its terminal id. The listener gets output as it arrives, then the end."""
         ...
 
     def snapshot(self, terminal_id: str) -> TerminalSnapshot: ...
@@ -223,12 +223,12 @@ class EditorTerminals(Protocol):
     async def release(self, terminal_id: str) -> None: ...
 
     async def close(self) -> None:
-        """End every command that still runs."""
+        """End every running command."""
         ...
 
 
 class Editor(Protocol):
-    """Whoever reads buffers and runs commands for a session. A capability is an object you may get."""
+    """Files and terminals for the agent of one session; None for a missing capability."""
 
     @property
     def files(self) -> EditorFiles | None: ...
@@ -241,7 +241,7 @@ class EditorProvider(Protocol):
     def open(
         self, workspace: Path, *, folder: Path | None = None, session_id: SessionId | None = None
     ) -> Editor:
-        """The editor of a session. With a `folder` that stands for the workspace, its files are those there."""
+        """The editor of a session. With a `folder`, its files are those there instead of in the workspace."""
         ...
 
 
@@ -250,25 +250,25 @@ class Review(Protocol):
 
     @property
     def folder(self) -> Path:
-        """Where the agent works: the workspace, or a tree of its own."""
+        """The folder in which the agent works: the workspace, or a working copy."""
         ...
 
     async def begin_turn(self, label: str) -> Sequence[AnyPayload]:
-        """Make the way back sure, before the agent may change anything; what the log should say of it."""
+        """Take a checkpoint before the agent can change anything; returns the events to log."""
         ...
 
     async def end_turn(self) -> Sequence[AnyPayload]:
-        """What the agent has changed and the person has to look at, if there is anything."""
+        """Collect the agent's changes as a proposal; returns the events to log."""
         ...
 
 
 class ReviewProvider(Protocol):
     async def recover(self, workspace: Path) -> Sequence[AnyPayload]:
-        """Let nobody find a folder half changed by a killed process; what the log should say of it."""
+        """Finish or roll back what a killed process left half done in a folder; returns the events to log."""
         ...
 
     async def check(self, workspace: Path, mode: ReviewMode, session_id: SessionId | None = None) -> None:
-        """InvalidInput, with another way, if a session cannot work in a folder so, or this one not from now on."""
+        """InvalidInput, with an alternative, if the mode does not work in this folder, or for this session any more."""
         ...
 
     async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> Review: ...
@@ -276,40 +276,40 @@ class ReviewProvider(Protocol):
     async def note_files(
         self, session_id: SessionId, workspace: Path, label: str, *, git_only: bool = False
     ) -> Sequence[AnyPayload]:
-        """Note how the person's files are before a turn that must not touch them; what the log should say of it.
+        """Record the state of the person's files before a turn that must not change them; returns the events to log.
 
-        With `git_only`, note what git runs or obeys and nothing else.
+        With `git_only`, record only what git executes or obeys.
         """
         ...
 
     async def changed_outside(
         self, session_id: SessionId, workspace: Path, *, beside: bool = False
     ) -> Sequence[AnyPayload]:
-        """What changed in those files since. `beside` another session that writes them, it may be the other's."""
+        """Changes of those files since. `beside` says that another session may have made them."""
         ...
 
     async def salvage(self, session_id: SessionId, workspace: Path) -> Sequence[AnyPayload]:
-        """What a turn that died had changed, and the person has to look at."""
+        """Collect the changes of an interrupted turn; returns the events to log."""
         ...
 
     async def check_deletable(self, session_id: SessionId) -> None:
-        """InvalidInput, with what to do, while a deletion would lose or leave behind what the person has to decide on."""
+        """InvalidInput, with a suggestion, while a deletion would lose open proposals or unfinished work."""
         ...
 
     async def forget(self, session_id: SessionId, workspace: Path) -> None:
-        """The session is deleted: what was kept for it goes too, what it proposes included. Branches stay."""
+        """Delete what is kept for a deleted session, with its proposals. Branches stay."""
         ...
 
 
 class ConfiguredMcpServers(msgspec.Struct, frozen=True):
-    """The MCP servers that agents are given in a workspace, and sentences about those that they cannot be."""
+    """MCP servers for the agents of a workspace, and problems of those that are left out."""
 
     servers: tuple[acp.McpServer, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 FindMcpServers = Callable[[Path], ConfiguredMcpServers]
-"""Finds them for a workspace. Blocks. InvalidInput when a settings file is broken."""
+"""Reads them for a workspace. Blocks. InvalidInput if a settings file is broken."""
 
 
 def _no_servers(_workspace: Path) -> ConfiguredMcpServers:
@@ -317,7 +317,7 @@ def _no_servers(_workspace: Path) -> ConfiguredMcpServers:
 
 
 IsConfined = Callable[[AgentSpec, SessionPlacement], bool]
-"""Whether the kernel keeps the agent of a session away from the person's files, as far as its mode promises that."""
+"""Whether a sandbox keeps the agent from writing the person's files, where its mode protects them."""
 
 
 def _not_confined(_spec: AgentSpec, _placed: SessionPlacement) -> bool:
@@ -325,7 +325,7 @@ def _not_confined(_spec: AgentSpec, _placed: SessionPlacement) -> bool:
 
 
 class SessionTimeouts(msgspec.Struct, frozen=True, kw_only=True):
-    """How long things may take, in seconds."""
+    """Time limits, in seconds."""
 
     start: float = 60.0
     idle: float = 900.0
@@ -333,7 +333,7 @@ class SessionTimeouts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a host stands on, chosen once by whoever builds it."""
+    """The ports of one host, chosen when it is built."""
 
     store: Store
     agents: AgentLauncher

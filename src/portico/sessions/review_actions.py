@@ -1,7 +1,7 @@
 """Interface for review actions on proposals, checkpoints and review modes, shared by all clients.
 
-`cli` chooses what stands behind it: the reviews of this process, or those of the server that has the session.
-Whatever is done through it is in the log when it returns.
+Implemented by the reviews of this process and by a client of the server that has the session open. Every action is in
+the log when it returns.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ ReviewEnding = Literal["merge", "squash", "keep", "discard"]
 
 
 class ProposalFileChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a proposal, whole or by some of its hunks; and whose lines stay where both changed them."""
+    """A file of a proposal, whole or some of its hunks, and how its conflicts are resolved."""
 
     path: str
     hunk_ids: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class ProposalFileChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProposalChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person chose of the proposal that they looked at. No files are all of them."""
+    """Selected files of one revision of a proposal; all files if none are given."""
 
     proposal_id: str
     revision: int
@@ -34,7 +34,7 @@ class ProposalChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileConflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where both changed the same lines; `line` is in the file as the person has it. None has no such file."""
+    """Lines that both sides changed; `line` is in the person's file. None if a side has no such file."""
 
     line: int
     base: str | None
@@ -43,7 +43,7 @@ class FileConflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class FileContents(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The whole of one file on both sides of a change. A text that is None is no text, or no file."""
+    """Contents of one file before and after a change. None for a binary or missing file."""
 
     path: str
     old_text: str | None = None
@@ -54,9 +54,9 @@ class FileContents(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ApplyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an apply. If there are `conflicted` files, nothing was written.
+    """Result of an apply. With `conflicted` files, nothing was written.
 
-    `merged` files also keep what the person changed in them; `refused` ones can never be applied.
+    `merged` files keep the person's own changes as well; `refused` ones can never be applied.
     """
 
     proposal: ProposalUpdated
@@ -66,9 +66,9 @@ class ApplyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UndoReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of taking an apply back. If it is not undone, the same lines changed since in `conflicted` files.
+    """Result of undoing an apply. If not undone, the same lines have changed since in `conflicted` files.
 
-    If it was so `already`, by an undo in an editor for example, no file had to be written.
+    `already` says that no file had to be written, for example after an undo in the editor.
     """
 
     proposal: ProposalUpdated
@@ -78,7 +78,7 @@ class UndoReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckpointSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`at` is UTC, in milliseconds; `left_out` counts files that it lacks."""
+    """`at` is UTC, in milliseconds; `left_out` counts files that are not in it."""
 
     checkpoint_id: str
     at: int
@@ -88,21 +88,21 @@ class CheckpointSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class ChangedFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """Files that differ; `unlisted` counts those beyond the ones that are named."""
+    """Files that differ; `unlisted` counts those that are not named."""
 
     files: tuple[ProposedFile, ...] = ()
     unlisted: int = 0
 
 
 class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A checkpoint that was restored, and what the person had changed since, if there was anything."""
+    """A restored checkpoint, and the changes that were made since."""
 
     restored: CheckpointRestored
     proposal: ProposalUpdated | None = None
 
 
 class ReviewModeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a session's changes reach the files, and what else is possible there. `hint` says why some is not."""
+    """Review mode of a session and the available ones. `hint` says why some are not available."""
 
     mode: ReviewMode
     branch: str | None = None
@@ -114,7 +114,7 @@ class ReviewModeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class FinishReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the work of a branch or a worktree is now, and sentences about files with a filter."""
+    """Commit and reference of a finished branch or worktree, and notes about files with a filter."""
 
     commit: str
     reference: str
@@ -122,10 +122,10 @@ class FinishReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewActions(Protocol):
-    """InvalidInput for what does not fit any more, SessionBusy while somebody works on the same files."""
+    """Raises InvalidInput for outdated choices, and SessionBusy while another session works on the same files."""
 
     async def proposals(self, session_id: SessionId, *, decided: bool = False) -> Sequence[ProposalUpdated]:
-        """Those that are open, oldest first; or those on which everything is decided."""
+        """Open proposals, oldest first; with `decided`, the decided ones."""
         ...
 
     async def proposal(self, session_id: SessionId, proposal_id: str) -> ProposalUpdated: ...
@@ -143,13 +143,13 @@ class ReviewActions(Protocol):
     async def revision_prompt(self, session_id: SessionId, choice: ProposalChoice, comment: str) -> str: ...
 
     async def checkpoints(self, session_id: SessionId) -> Sequence[CheckpointSummary]:
-        """Newest first."""
+        """Checkpoints, newest first."""
         ...
 
     async def checkpoint_diff(
         self, session_id: SessionId, checkpoint_id: str, other: str | None = None
     ) -> ChangedFiles:
-        """What changed from a checkpoint to another one, or to the files as they are now."""
+        """Changes from a checkpoint to another one, or to the current files."""
         ...
 
     async def restore(self, session_id: SessionId, checkpoint_id: str) -> RestoreReport: ...

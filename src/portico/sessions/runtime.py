@@ -1,7 +1,6 @@
 """State of one open session: its journal, turn status and agent connection; records what the agent sends.
 
-The session is the listener of its agent: every update becomes events here, in order. How a turn
-runs from prompt to end is in `turn.py`.
+The connection delivers the agent's updates here, where each becomes events, in order. `turn.py` runs the turns.
 """
 
 import asyncio
@@ -71,7 +70,7 @@ class SessionRuntime:
         """Files and terminals of the agent, while it runs."""
         self.serve: Mapping[str, MethodHandler] = {}
         """Methods that the agent may call."""
-        # Held while the agent is started and its session opened, so that this is never done twice at once.
+        # Held while the agent is started and its session opened, so that this happens once.
         self.connect_lock = asyncio.Lock()
         self.connection: AgentConnection | None = None
         self.agent_session_id = summary.agent_session_id
@@ -105,7 +104,7 @@ class SessionRuntime:
         return self.connection is not None and self.connection.alive and self.attachment.is_open
 
     async def will_be_confined(self) -> bool:
-        """Whether the kernel will keep the agent away from files that its mode promises to leave alone."""
+        """Whether a sandbox will keep the agent from writing files that its mode protects."""
         if self.review.writes_workspace:
             return False
         return await asyncio.to_thread(self.ports.confined, self.spec, self.review.placed)
@@ -132,7 +131,7 @@ class SessionRuntime:
         reason: str | None = None,
         agent_session: values.AgentSession | None = None,
     ) -> events.StateChanged:
-        """Take a step in the turn table; the event that says so, for the caller to record."""
+        """Change the turn state; returns the event for the caller to record."""
         previous = self.status.state
         self.status = self.status.after(event, agent_alive=self.agent_alive)
         return events.StateChanged(
@@ -140,7 +139,7 @@ class SessionRuntime:
         )
 
     async def connect(self) -> AgentConnection:
-        """Start the agent if it is not there."""
+        """Start the agent if it is not running."""
         if self.connection is None or not self.connection.alive:
             await self.disconnect()
             await self.review.open()
@@ -153,7 +152,7 @@ class SessionRuntime:
         return self.connection
 
     async def change_mode(self, mode: ReviewMode) -> None:
-        """From now on changes reach the files another way; the agent is started again where that leads."""
+        """Change the review mode. The agent is restarted, since it may work in another folder."""
         async with self.connect_lock:
             await self.disconnect()
             self.review.change(mode)
@@ -169,14 +168,14 @@ class SessionRuntime:
             )
 
     async def end_agent(self) -> None:
-        """End an agent that does not obey, at once and for every session it has."""
+        """End an agent that does not stop, at once and for every session it has."""
         link = self.connection
         await self.disconnect(grace=0)
         if link is not None:
             await self._pool.end(link, grace=0)
 
     async def close(self, *, forget: bool = False) -> None:
-        """Let go of everything. The agent is told, and told to `forget` what nobody will come back to."""
+        """End the agent, close the journal and release the lease. With `forget` the agent deletes its session."""
         try:
             if self.connection is not None and self.agent_alive and not self.status.state.active:
                 await self.connection.end_session(self, delete=forget)
@@ -195,14 +194,14 @@ class SessionRuntime:
         await self.options.set(self.connection.end, self.agent_session_id, name, value)
 
     async def write_todos(self, todos: tuple[values.TodoItem, ...]) -> None:
-        """Take the person's list. An agent that works with it knows it before it asks its model again."""
+        """Replace the to-do list with the person's, and send it to an agent that supports this."""
         await self.journal.commit(events.TodosUpdated(todos=todos))
         self.update_merger.plans.todos = todos
         if self.agent_alive:
             self.send_todos()
 
     def send_todos(self) -> None:
-        """The log has the list that holds, whatever the agent remembers."""
+        """Send the list of the log, which overrides the agent's own."""
         todos, link = self.update_merger.plans.todos, self.connection
         if todos is None or link is None or self.agent_session_id is None:
             return
@@ -214,7 +213,7 @@ class SessionRuntime:
             link.end.write_todos(extensions.WrittenTodos(session_id=self.agent_session_id, todos=written))
 
     def hear(self) -> None:
-        """The agent, or the person it waited for, has given a sign of life."""
+        """Reset the idle timer, because the agent or the person did something."""
         self.last_heard = self.ports.clock.monotonic()
 
     def update(self, update: acp.SessionUpdate) -> None:
@@ -223,7 +222,7 @@ class SessionRuntime:
             self.record_update(update)
 
     def record_update(self, update: acp.SessionUpdate) -> None:
-        """Write down what an update says."""
+        """Record the events of an update."""
         match update:
             case acp.ToolCall() | acp.ToolCallProgress():
                 for payload in self.tools.take(update):
@@ -267,7 +266,7 @@ class SessionRuntime:
             self._unreported_faults = (first, count + 1)
 
     def settle(self) -> None:
-        """Tell what came in pieces or was never shown, and how many more messages were malformed."""
+        """Record buffered updates, unfinished tool calls and the number of unreported malformed messages."""
         for payload in (*self.update_merger.settle(), *self.tools.leftovers()):
             self.journal.record(payload)
         if self._unreported_faults is not None:

@@ -1,7 +1,6 @@
-"""Service that starts, opens, watches, forks and deletes sessions, whichever door asks.
+"""Service that starts, opens, watches, forks and deletes sessions, for every door.
 
-The log is the only truth: what a door sees, it reads from there. Which sessions are open in this process, and
-by what right, is the business of `possession`.
+The log is the single source of truth: a door shows only what it reads from there.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -52,7 +51,7 @@ class SessionService:
         return self._open.ids()
 
     async def recover(self, *, skip_failures: bool = False) -> list[SessionId]:
-        """Interrupt turns whose host died. Call once, before anything else. `forgiving` passes over what fails."""
+        """Interrupt turns whose process died. Call once, before anything else. `skip_failures` ignores sessions that fail."""
         return await recover(self._ports, skip_failures=skip_failures)
 
     async def start(
@@ -64,7 +63,7 @@ class SessionService:
         reads_only: bool = False,
         adopts: str | None = None,
     ) -> SessionId:
-        """Begin a new session. Its agent starts with the first prompt."""
+        """Start a new session. Its agent starts with the first prompt."""
         folder = await within_deadline(lambda: resolve_workspace(workspace))
         await self._ports.reviews.check(Path(folder), mode)
         started = SessionStarted(
@@ -82,9 +81,9 @@ class SessionService:
     async def adopt(
         self, workspace: Path, spec: AgentSpec, agent_session_id: str, *, reads_only: bool = False
     ) -> tuple[SessionId, int]:
-        """Begin a session with a conversation that the agent had by itself; what it tells of it is in the log.
+        """Start a session from a conversation that the agent had without Portico, and import its history.
 
-        With its id comes the seq of the `session_started` behind all that, where the person goes on.
+        Returns the session's id and the seq of the `session_started` after the imported events.
         """
         session_id = await self.start(workspace, spec, reads_only=reads_only, adopts=agent_session_id)
         runtime = self.session(session_id).runtime
@@ -98,17 +97,17 @@ class SessionService:
         return session_id, max(event.seq for event in newest if isinstance(event.payload, SessionStarted))
 
     async def fork(self, session_id: SessionId) -> SessionId:
-        """Copy a session as it is now; the copy is opened like any other. SessionBusy in the middle of a turn."""
+        """Copy a session as it is now. SessionBusy in the middle of a turn."""
         if (session := self.find_session(session_id)) is not None:
             await session.record()
         return await fork(self._ports, await self.show(session_id))
 
     async def reopen(self, session_id: SessionId, spec: AgentSpec) -> int:
-        """Open a session from the log to go on with it; the seq of the `session_started` this adds."""
+        """Open a session from the log, to continue it; the seq of the `session_started` this adds."""
         return await self._open.reopen(session_id, spec)
 
     async def watch(self, session_id: SessionId, *, after_seq: int) -> AsyncGenerator[Event]:
-        """Every event after `after_seq`, each once, in order, whichever process writes them.
+        """Every event after `after_seq`, each once and in order, by any process.
 
         Ends when the session is deleted or this host closes. InvalidInput if the log does not go that far.
         """
@@ -136,7 +135,7 @@ class SessionService:
                 return
 
     async def view(self, session_id: SessionId) -> SessionView:
-        """Everything a door shows of a session besides its timeline, without reading that."""
+        """Everything a door shows of a session besides its timeline."""
         store = self._ports.store
         summary = await self.show(session_id)
         view = SessionView(
@@ -148,7 +147,7 @@ class SessionService:
         return view if session is None else with_agent_state(view, session.runtime)
 
     async def record(self, session_id: SessionId, *payloads: AnyPayload) -> None:
-        """Write down what a person did with a session besides its turns. SessionBusy if another process has it."""
+        """Write events outside of a turn to a session's log. SessionBusy if another process has the session open."""
         if (session := self.find_session(session_id)) is not None:
             await session.record(*payloads)
             return
@@ -159,7 +158,7 @@ class SessionService:
             lease.release()
 
     async def write_todos(self, session_id: SessionId, todos: Sequence[TodoItem]) -> None:
-        """Take the list of things to do that the person wrote. SessionBusy if another process has the session."""
+        """Replace the to-do list with the person's. SessionBusy if another process has the session open."""
         if (session := self.find_session(session_id)) is not None:
             await session.write_todos(todos)
         else:
@@ -169,14 +168,14 @@ class SessionService:
         return await show(self._ports.store, session_id)
 
     async def check_delete(self, session_id: SessionId) -> None:
-        """InvalidInput, with what would be lost, while the person has something to decide on in a session."""
+        """InvalidInput, naming what would be lost, while a session has open proposals."""
         await self._ports.reviews.check_deletable(session_id)
 
     async def delete(self, session_id: SessionId, *, discard_proposals: bool = False) -> None:
-        """Remove a session for good. SessionBusy while another process has it open.
+        """Delete a session for good. SessionBusy while another process has it open.
 
-        What it still proposes goes only if that is said. An agent that is there forgets it too, but for a
-        conversation that it had before.
+        Open proposals are deleted only with `discard_proposals`. A running agent deletes its side too, unless the
+        conversation was adopted from it.
         """
         summary = await self.show(session_id)
         if not discard_proposals:
@@ -194,14 +193,14 @@ class SessionService:
             lease.release()
 
     async def release(self, session_id: SessionId) -> None:
-        """Let go of a session and its agent, for whoever wants it next. Not in the middle of a turn."""
+        """Close a session and its agent, so that another process can open it. Does nothing in the middle of a turn."""
         session = self.find_session(session_id)
         if session is not None and not session.is_busy:
             self._open.take(session_id)
             await session.close()
 
     async def close(self) -> None:
-        """Stop what runs, end every agent, write what is left."""
+        """Stop all turns, end every agent and write what is left."""
         self._closing = True
         for session in self._open.take_all():
             await session.close()

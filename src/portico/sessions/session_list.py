@@ -17,14 +17,14 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.25
 BUSY_SECONDS = 2.0
-"""A session that streams changes many times a second; that it goes on is told this often."""
+"""Shortest time between two updates of an entry of which only times have changed."""
 MOST_WATCHED = 200
 
 
 class SessionListEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the list: the summary, whether words were typed, how many prompts are in line and answers needed.
+    """Entry of the list: summary, whether there is a draft, and the numbers of queued prompts and open requests.
 
-    `sandbox` is that of the agent, while one runs in this process.
+    `sandbox` is set while the agent runs in this process.
     """
 
     summary: SessionSummary
@@ -34,7 +34,7 @@ class SessionListEntry(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: SandboxStatus | None = None
 
     def looks_like(self, other: "SessionListEntry") -> bool:
-        """Whether a reader of the list would see the same, but for the time of the last change."""
+        """Whether both look the same, apart from the time of the last change."""
         return _without_times(self) == _without_times(other)
 
 
@@ -57,7 +57,7 @@ class SessionList:
         return [await self._listed(summary, drafted) for summary in found]
 
     async def watch(self, *, workspace: str | None) -> AsyncGenerator[SessionListEntry | RemovedSession]:
-        """The latest sessions as they are now, then each one that changes, until the caller leaves."""
+        """The latest sessions as they are now, then each change, until the caller leaves."""
         told = _ListWatcher()
         generation = None
         while True:
@@ -67,7 +67,7 @@ class SessionList:
                 for listed in told.changes(found, self._clock.monotonic()):
                     yield listed
                 for session_id in told.forget_all_but(found):
-                    # One of many that only fell behind the newest is told again when it changes.
+                    # A session that only fell behind the newest is yielded again when it changes.
                     if await self._store.summary(session_id) is None:
                         yield RemovedSession(session_id)
             generation = seen
@@ -86,24 +86,24 @@ class SessionList:
         )
 
     async def _desk(self, session_id: SessionId) -> SessionDraft:
-        """What lies ready; nothing, if it cannot be read: whoever opens that session is told."""
+        """The draft; an empty one if it cannot be read, which opening the session reports."""
         try:
             return await self._store.desk(session_id)
         except StoreFailed as failure:
-            log.debug("listed without what lies ready: %s", failure.message)
+            log.debug("listed without its draft: %s", failure.message)
             return SessionDraft()
 
 
 class _ListWatcher:
-    """What one watcher of the list knows, and since when."""
+    """The entries that one watcher of the list has seen, and when."""
 
     def __init__(self) -> None:
         self.behind = False
-        """Whether something was kept from it for a moment, because it changes all the time."""
+        """Whether it has not seen a change yet, because the entry changes too often."""
         self._lines: dict[SessionId, tuple[SessionListEntry, float]] = {}
 
     def changes(self, found: list[SessionListEntry], now: float) -> list[SessionListEntry]:
-        """What it has to be told, the newest last."""
+        """The entries that the watcher has to see, newest last."""
         changes: list[SessionListEntry] = []
         self.behind = False
         for one in reversed(found):
@@ -118,7 +118,7 @@ class _ListWatcher:
         return changes
 
     def forget_all_but(self, found: list[SessionListEntry]) -> list[SessionId]:
-        """Those it knows and that are not among the found any more."""
+        """Forget and return the sessions that are no longer found."""
         here = {one.summary.session_id for one in found}
         gone = [session_id for session_id in self._lines if session_id not in here]
         for session_id in gone:

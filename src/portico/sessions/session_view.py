@@ -9,7 +9,7 @@ from portico.sessions.runtime import SessionRuntime
 
 
 class AcceptedContent(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent takes in a prompt besides text and links."""
+    """Content that an agent accepts in a prompt besides text and links."""
 
     image: bool = False
     audio: bool = False
@@ -17,9 +17,9 @@ class AcceptedContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """`standing` has the last payload of each kind in `domain.events.STANDING` that there is.
+    """`standing` has the last payload of each kind in `domain.events.STATE_PAYLOADS`.
 
-    What only a running agent can tell is as little as possible while none runs.
+    Fields about the agent keep their defaults while none runs.
     """
 
     summary: SessionSummary
@@ -33,7 +33,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_agent_state(view: SessionView, session: SessionRuntime) -> SessionView:
-    """The view with what a session that is open here knows besides the log."""
+    """The view with the open requests and the agent's capabilities of a session that is open here."""
     known = msgspec.structs.replace(
         view, permissions=session.requests.permissions.open, questions=session.requests.questions.open
     )

@@ -1,7 +1,6 @@
 """One turn, from the prompt to its end, raced against a stop, a timeout and a failing log.
 
-However it ends, the log gets `turn_ended` and the state that follows in one commit, and the
-working tree is free for the next writer.
+However it ends, the log gets `turn_ended` and the next state in one commit, and the working tree is released.
 """
 
 import asyncio
@@ -22,14 +21,14 @@ from portico.sessions.internal_error import internal_error
 from portico.sessions.runtime import SessionRuntime
 
 _MAX_SENT = 30 * 1024 * 1024
-"""Of a prompt as JSON: it goes to the agent in one line, whose bound leaves this and some room for what joins it."""
+"""Size of a prompt as JSON, which is sent in one line together with session data."""
 _LONGEST_CHARACTER = 6
 
 
 class TurnPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person sends: words, other content as ACP blocks, and how this turn is to be run.
+    """Prompt of a turn: text, other content as ACP blocks, and options.
 
-    `options` are set before it: `{"model": "big"}`, by id, category or name.
+    `options` are set before the prompt is sent: `{"model": "big"}`, by id, category or name.
     """
 
     text: str
@@ -39,23 +38,22 @@ class TurnPrompt(msgspec.Struct, frozen=True, kw_only=True):
     prompt_id: str | None = None
 
     def require_content(self) -> None:
-        """InvalidInput if there is nothing to send, or more than can be."""
+        """InvalidInput if the prompt is empty or too large."""
         if not self.text.strip() and not self.blocks:
-            raise InvalidInput("The prompt is empty.", suggestion="Say what you want, or try /help.")
+            raise InvalidInput("The prompt is empty.", suggestion="Describe the task, or try /help.")
         size = sum(len(bytes(block)) for block in self.blocks)
         if size + len(self.text) * _LONGEST_CHARACTER > _MAX_SENT:
             size += len(msgspec.json.encode(self.text))
         if size > _MAX_SENT:
             raise InvalidInput(
-                f"The prompt has {readable_size(size)} with all that goes along; "
-                f"an agent can be sent {readable_size(_MAX_SENT)} at once.",
-                suggestion="Put what is long into a file of the workspace and mention it as @path: the agent reads "
-                f"what it needs of it. A file of up to {readable_size(MAX_BYTES)} can be attached as well.",
+                f"The prompt and its attachments have {readable_size(size)}; the limit is {readable_size(_MAX_SENT)}.",
+                suggestion="Save long content as a file in the workspace and mention it as @path, so that the agent can read "
+                f"it. Files of up to {readable_size(MAX_BYTES)} can be attached.",
             )
 
 
 class TurnEnding(msgspec.Struct, frozen=True):
-    """Why a turn is over."""
+    """How a turn ended, and why."""
 
     event: TurnEvent
     stop_reason: str
@@ -63,7 +61,7 @@ class TurnEnding(msgspec.Struct, frozen=True):
 
 
 class Turn:
-    """Runs once. `stop` may be called at any time, also before the agent has started."""
+    """A turn that runs once. `stop` may be called at any time, also before the agent has started."""
 
     def __init__(self, session: SessionRuntime, prompt: TurnPrompt | None) -> None:
         self._session = session
@@ -84,11 +82,11 @@ class Turn:
 
     @property
     def ending(self) -> bool:
-        """Whether it has been told to stop, or is over but for what remains to be written down."""
+        """Whether it is being stopped, or has only its end left to write."""
         return self.stopping or self._over
 
     async def run(self) -> TurnEnded:
-        """Take the turn to its end. Raises StoreFailed if the log cannot be written."""
+        """Run the turn to its end. Raises StoreFailed if the log cannot be written."""
         session, clock = self._session, self._session.ports.clock
         before = session.status
         session.begin_turn()
@@ -148,7 +146,7 @@ class Turn:
         session = self._session
         label = "" if self._prompt is None else self._prompt.text
         try:
-            # Before the agent is started, which may write at once; and after, if no sandbox came of it.
+            # Before the agent starts, which may write at once; and again after it, if it runs without a sandbox.
             confined = await session.will_be_confined()
             await session.review.note_files(label, confined=confined)
             async with session.connect_lock:
@@ -185,11 +183,11 @@ class Turn:
             return TurnEnding(TurnEvent.ERROR, "error", internal_error(error, f"a turn of {session.id}"))
 
     async def _ask(self, prompt: TurnPrompt) -> TurnEnding:
-        """Set what this turn wants set, and send the prompt."""
+        """Set the options of the prompt, and send it."""
         for name, value in prompt.options.items():
             await self._session.set_option(name, value)
         if self.stopping:
-            # The agent was told so too early: it would take up a prompt that comes after that, and do it all.
+            # The cancel came before the prompt: an agent would run a prompt that follows it.
             return TurnEnding(TurnEvent.USER_STOP, "cancelled")
         return await self._converse(prompt)
 
@@ -217,7 +215,7 @@ class Turn:
         return TurnEnding(TurnEvent.TURN_ENDED, response.stop_reason)
 
     async def _wind_down(self, work: "asyncio.Task[TurnEnding]") -> None:
-        """Tell the agent to stop and give it a moment; then end it, with everything it started."""
+        """Cancel the turn at the agent and wait for the grace time; then end the agent with everything it started."""
         session = self._session
         session.requests.cancel_all()
         if session.agent_alive and session.connection is not None and session.agent_session_id is not None:
@@ -237,7 +235,7 @@ class Turn:
         await session.end_agent()
 
     async def _silence(self) -> PorticoError:
-        """Returns once the agent has said nothing for too long. A waiting person stops the clock."""
+        """Returns once the agent has been silent for too long. Time in which it waits for the person does not count."""
         session, limit = self._session, self._session.ports.limits.idle
         while True:
             if session.status.state is TurnState.AWAITING:
@@ -252,14 +250,14 @@ class Turn:
         )
 
     async def _deadline(self) -> PorticoError:
-        """Returns once the turn has taken longer than it was given."""
+        """Returns once the turn has taken longer than its timeout."""
         seconds = self._prompt.timeout if self._prompt else None
         if seconds is None:
             await asyncio.Event().wait()
-            raise AssertionError("an event that nobody sets was set")
+            raise AssertionError("unreachable")
         await self._session.ports.clock.sleep(seconds)
         return AgentTimedOut(
-            f"The turn was stopped after {seconds:g} s.", suggestion="Give it more time with --timeout."
+            f"The turn was stopped after {seconds:g} s.", suggestion="Allow more time with --timeout."
         )
 
     async def _give_up(self, what: str) -> PorticoError:
@@ -271,12 +269,12 @@ class Turn:
         return failure
 
     async def _abandon(self, started: float) -> None:
-        """Whoever ran the turn is gone: the agent is told to stop, and the log that the turn was cut short."""
+        """Stop the agent and record an interruption, because the caller was cancelled."""
         session = self._session
         if session.connection is not None and session.agent_session_id is not None:
             with suppress(ConnectionLost):
                 session.connection.end.cancel(session.agent_session_id)
-        # With the usual grace: an agent that writes down where it is can be resumed there.
+        # With the usual grace time, in which an agent can save its session to be resumed.
         await session.disconnect()
         await self._finish(TurnEnding(TurnEvent.PROCESS_LOST, "interrupted"), started)
 

@@ -20,16 +20,16 @@ from portico.domain.windows import (
 )
 
 RecordWindowEvent = Callable[[SessionId, AnyPayload], None]
-"""Writes down in the log of a session what was done for it, soon: whoever tells it waits for nothing."""
+"""Adds an event to the log of a session soon, without waiting for it."""
 
 
 class Window(Protocol):
-    """One attached window. Every request ends: with an answer, with WindowRefused when the window has not done it,
-    or with WindowLost when it is gone or silent and nobody knows."""
+    """One attached window. Every request ends: with an answer, with WindowRefused if the window did not do it, or with
+    WindowLost if it is gone or silent and the outcome is unknown."""
 
     @property
     def name(self) -> str:
-        """For people: "VS Code"."""
+        """Display name: "VS Code"."""
         ...
 
     @property
@@ -40,11 +40,11 @@ class Window(Protocol):
         ...
 
     async def read(self, session_id: SessionId, path: str) -> str | None:
-        """The text of a file as the window has it; None when it has no text of its own."""
+        """The unsaved text of a file; None if the window has none."""
         ...
 
     async def edit(self, session_id: SessionId, label: str, files: Sequence[WindowEdit]) -> WindowEditResult:
-        """Change files as one step that one undo takes back, and save those that had been saved before."""
+        """Change files in one undoable step, and save those that had no unsaved changes."""
         ...
 
     async def look_up(self, session_id: SessionId, lookup: CodeLookup) -> CodeLookupResult: ...
@@ -54,28 +54,21 @@ class Window(Protocol):
 
 class Windows(Protocol):
     def of(self, workspace: Path) -> Window | None:
-        """The window that a person last used on a folder, if one is attached."""
+        """The attached window that the person last used on a folder, if any."""
         ...
-
-
-class NoWindows:
-    """Implements `Windows` where no editor can attach itself."""
-
-    def of(self, workspace: Path) -> Window | None:
-        return None
 
 
 class WindowRegistry(Protocol):
-    """Windows as a door brings them."""
+    """Attached windows, as a door registers them."""
 
     def attach(self, introduction: WindowIntroduction) -> AsyncGenerator[WindowUpdate]:
-        """Lend a window to sessions until this is closed. What comes: its id, then what it is asked."""
+        """Attach a window until the generator is closed; yields its id, then requests for it."""
         ...
 
     def reply(self, request_id: str, answer: WindowResult) -> None:
-        """What a window answers. InvalidInput if nobody asked that, or not any more."""
+        """Deliver the answer of a window. InvalidInput if the request is not open."""
         ...
 
     def update_status(self, editor_id: str, unsaved: Sequence[str], *, focused: bool) -> None:
-        """How a window stands now. InvalidInput for one that is not attached."""
+        """Update the unsaved files and the focus of a window. InvalidInput if it is not attached."""
         ...

@@ -11,7 +11,7 @@ from portico.domain.session_summary import SessionSummary, fold
 
 
 def advance(held: SessionSummary | None, events: Sequence[Event]) -> SessionSummary:
-    """The summary after the batch, given the one the log holds. StoreFailed when it does not follow."""
+    """The summary after the batch, given the stored one. StoreFailed if the batch does not continue the log."""
     first = events[0]
     last_seq = held.last_seq if held else 0
     if first.seq != last_seq + 1:
@@ -32,7 +32,7 @@ def advance(held: SessionSummary | None, events: Sequence[Event]) -> SessionSumm
 
 
 def advance_copy(source: SessionId, held: SessionSummary | None, events: Sequence[Event]) -> SessionSummary:
-    """The summary of a session that begins as a copy of another. StoreFailed when that has moved on."""
+    """The summary of a session that starts as a copy of another. StoreFailed if the source has changed."""
     if held is None or held.last_seq + 1 != events[0].seq:
         raise StoreFailed(
             f"Session {source} changed just now, so it was not copied.", suggestion="Try again."

@@ -1,7 +1,7 @@
 """Chained checksums of a session's events, each taken over the content and the checksum before.
 
-They find accidents and the work of other tools: a row that was changed, swapped, removed or put in. They are no defence
-against somebody who means harm, since there is no secret in them.
+They detect accidents and changes by other tools: a row that was changed, swapped, removed or inserted. They do not
+protect against an attacker, since they contain no secret.
 """
 
 from hashlib import blake2b
@@ -9,7 +9,7 @@ from hashlib import blake2b
 from portico.store.rows import EventRow
 
 INITIAL_CHECKSUM = b""
-"""What stands before the first event. It does not name the session, so that a copy keeps its checksums."""
+"""Checksum before the first event. It does not depend on the session, so that a copy keeps its checksums."""
 
 _BYTES = 16
 
@@ -22,7 +22,7 @@ def next_checksum(previous: bytes, row: EventRow) -> bytes:
 
 
 def checksum_of(previous: bytes, row: EventRow) -> bytes | None:
-    """As `next_checksum`, for a row that may have been damaged: None if no event can have been written so."""
+    """Like `next_checksum`, for a row that may be damaged: None if it cannot be an event."""
     try:
         return next_checksum(previous, row)
     except (TypeError, AttributeError, UnicodeEncodeError):
@@ -30,5 +30,5 @@ def checksum_of(previous: bytes, row: EventRow) -> bytes | None:
 
 
 def is_valid(checksum: bytes, previous: bytes, row: EventRow) -> bool:
-    """Whether an event has the content that it had when it was written."""
+    """Whether an event still has the content that was written."""
     return checksum_of(previous, row) == checksum

@@ -1,7 +1,6 @@
-"""SQLite connection with the one thread that may use it.
+"""SQLite connection with the only thread that uses it.
 
-It knows how to connect, how to hold a transaction and how to report trouble. What is asked of
-the connection is the business of `log`, `migrations` and `verification`.
+The queries are in `queries`, `migrations` and `verification`.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ _RETRY_SECONDS = 0.01
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing. The write lock is taken first, so what is read inside stays true until the end."""
+    """A transaction that takes the write lock first, so that nothing read in it changes until its end."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -37,7 +36,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def fetch_lenient(connection: sqlite3.Connection, query: str, values: Sequence[object]) -> list[Any]:
-    """All rows of a query, where bytes that are no text are marks in it. Too slow for events, of which there are many."""
+    """All rows of a query, with replacement characters for invalid text. Too slow for events."""
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     try:
         return connection.execute(query, values).fetchall()
@@ -46,7 +45,7 @@ def fetch_lenient(connection: sqlite3.Connection, query: str, values: Sequence[o
 
 
 def connect_writer(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    """A connection that may write, on a file that only its owner can read, created if need be."""
+    """A writable connection to a file that only its owner can read, which is created if it does not exist."""
     try:
         # With O_EXCL a file that exists is never opened and closed here: that would drop the
         # locks that other connections of this process have on it.
@@ -83,7 +82,7 @@ def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection, busy_seconds: float) -> str:
-    """Ask for the mode in which readers and a writer share a file; the mode that it then has.
+    """Set the mode in which readers and a writer share a file; returns the actual mode.
 
     The file remembers it, so only a fresh one changes. SQLite does not apply its busy timeout to
     that change, and several processes may create the file at once.
@@ -117,15 +116,15 @@ class ConnectionThread:
         return self._connection
 
     def submit(self, work: Callable[[sqlite3.Connection], _Result]) -> Future[_Result]:
-        """Ask for work to be done on the thread, after all that was asked before."""
+        """Queue work for the thread."""
         return self._executor.submit(self._translating, partial(work, self.require_open()))
 
     async def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """Have work done on the thread and wait for it. Foreign errors become StoreFailed."""
+        """Run work on the thread and wait for it. SQLite and system errors become StoreFailed."""
         return await wait_for_result(self.submit(work))
 
     async def write(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """As `run`, for work that changes the file. StoreFailed, and nothing is done, if that is not in its place."""
+        """Like `run`, for work that changes the file. StoreFailed, and nothing is done, if the file was removed or replaced."""
 
         def in_place(connection: sqlite3.Connection) -> _Result:
             self.require_same_file()
@@ -134,12 +133,12 @@ class ConnectionThread:
         return await self.run(in_place)
 
     def require_same_file(self) -> None:
-        """StoreFailed if the file was removed or replaced: what is still written to it ends with this process."""
+        """StoreFailed if the file was removed or replaced, because further writes would be lost with this process."""
         if _identity(self._path) != self._file:
             raise file_replaced(self._path)
 
     async def close(self) -> None:
-        """End the connection and the thread, after all that was asked before. May be repeated."""
+        """Close the connection and the thread after all queued work. May be called again."""
         connection, self._connection = self._connection, None
         try:
             if connection is not None:
@@ -155,7 +154,7 @@ class ConnectionThread:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file a path leads to; None if it leads to none."""
+    """Identity of the file at a path; None if there is none."""
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -166,8 +165,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
 async def wait_for_result(job: Future[_Result]) -> _Result:
     """The result of work on a thread.
 
-    When the caller is cancelled, work that has not begun never will, and work that has begun is
-    over when the cancellation passes on: no write goes on behind the caller's back.
+    When the caller is cancelled, work that has not started is dropped, and work that has started is finished before the
+    cancellation continues.
     """
     try:
         return await asyncio.wrap_future(job)

@@ -1,6 +1,6 @@
 """Translates errors of SQLite and the system into StoreFailed, with what to do.
 
-SQLite's and the system's own errors end here; nothing above this package sees them but as a cause.
+Outside of this package, the original errors are seen only as causes.
 """
 
 import sqlite3
@@ -55,7 +55,7 @@ _BY_LIBRARY_CODE = {
 
 
 def library_code(error: sqlite3.Error) -> int | None:
-    """SQLite's plain result code; None when Python's own module refused before SQLite was asked."""
+    """SQLite's primary result code; None if Python's module raised the error itself."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & _LIBRARY_CODE
 
@@ -65,7 +65,7 @@ def is_locked(error: BaseException) -> bool:
 
 
 def store_failure(error: Foreign, path: Path) -> StoreFailed:
-    """What a foreign error is called outside; it stays as the cause."""
+    """The StoreFailed for an error of SQLite or the system, which becomes its cause."""
     if isinstance(error, OSError):
         return file_failure(error, path)
     if isinstance(error, UnicodeEncodeError):

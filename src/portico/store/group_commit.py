@@ -1,8 +1,7 @@
 """Group commit: appends that wait at the same time share one transaction, each with its own outcome.
 
-A commit that waits for a busy disk takes many milliseconds, however much it carries. What other
-sessions bring meanwhile goes into the next one together, so none of them waits in a line. One
-commit is asked for at a time: what others ask of the thread waits for that one, however many share it.
+A commit on a busy disk takes many milliseconds, however much it contains. Batches that arrive meanwhile share the next
+one. Only one commit is queued at a time, so that other work of the thread waits for at most one.
 """
 
 import sqlite3
@@ -35,9 +34,9 @@ class GroupCommit:
         self._asked = False
 
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
-        """Write the batch with whatever else waits; return or fail when it is decided.
+        """Write the batch together with others that wait; returns or raises its outcome.
 
-        A cancelled caller whose batch is not yet being written takes it back.
+        If the caller is cancelled before its batch is being written, the batch is dropped.
         """
         self._thread.require_open()
         waiting = _WaitingBatch(events, durable=durable)
@@ -48,7 +47,7 @@ class GroupCommit:
         await wait_for_result(waiting.outcome)
 
     def _commit_all_waiting(self, connection: sqlite3.Connection) -> None:
-        """On the thread. What comes after the first line asks again; what came before is taken here."""
+        """Runs on the thread. Batches that arrive after the first line queue another commit."""
         self._asked = False
         group: list[_WaitingBatch] = []
         while self._waiting:
@@ -68,7 +67,7 @@ class GroupCommit:
             )
             self._progress.add(one for one in outcomes if isinstance(one, LogExtent))
         except FOREIGN as error:
-            # One batch may be too much for the disk and the rest not; a lock stops them all.
+            # One batch may be too large for the disk and the rest not; a lock fails them all.
             if len(group) > 1 and not is_locked(error):
                 for waiting in group:
                     self._commit(connection, [waiting])

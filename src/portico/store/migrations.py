@@ -114,13 +114,13 @@ def schema_version(connection: sqlite3.Connection) -> int:
 
 
 def require_known_schema(connection: sqlite3.Connection) -> None:
-    """Refuse a file that a newer Portico has changed, perhaps while this process had it open."""
+    """Refuse a file that a newer Portico has migrated, perhaps while this process had it open."""
     if (found := schema_version(connection)) > len(MIGRATIONS):
         raise newer_schema(found, len(MIGRATIONS))
 
 
 def migrate(connection: sqlite3.Connection, target: int = len(MIGRATIONS)) -> None:
-    """Bring a file of any age up to the target. Several processes may do so at once."""
+    """Migrate a file of any version to the target. Several processes may do so at once."""
     require_known_schema(connection)
     while (version := schema_version(connection)) < target:
         with transaction(connection):

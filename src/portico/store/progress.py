@@ -1,8 +1,8 @@
 """Record of how far the log of each session was, in a file beside the database, to detect lost events.
 
-A database that was emptied, cut off, or replaced by an older copy is whole in itself; only something outside of it
-can tell what is missing. A line is added after each commit, so the record is never ahead of the database while that
-is in order. It does not wait for the disk: after a power cut it may be behind, which hides nothing but the last lines.
+A database that was emptied, truncated or replaced by an older copy is consistent in itself, so only an outside record
+can show what is missing. A line is added after each commit, so the record is never ahead of an intact database. It
+does not wait for the disk: after a power cut its last lines may be missing.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ _CHECKSUM = """
 
 
 class LogExtent(msgspec.Struct, frozen=True):
-    """How far a session was: its last event, the checksum of that, and when it was written."""
+    """Progress of a session: its last event, the checksum of that, and when it was written."""
 
     session_id: str
     seq: int
@@ -37,7 +37,7 @@ class LogExtent(msgspec.Struct, frozen=True):
 
 
 class LogLoss(msgspec.Struct, frozen=True):
-    """Events that were in the log of a session and are not any more: all, the last ones, or others are in their place.
+    """Events that are missing from the log of a session: all, the last ones, or replaced ones.
 
     `last_at` is when the last of them was written.
     """
@@ -68,7 +68,7 @@ class LogLoss(msgspec.Struct, frozen=True):
 
 
 class _ProgressLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One of these: how far a session is, what it has lost, that it is deleted, or that losses so far are accepted."""
+    """A line of the record: progress of a session, a loss, a deletion, or that all losses so far are accepted."""
 
     extent: LogExtent | None = None
     loss: LogLoss | None = None
@@ -77,7 +77,7 @@ class _ProgressLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RecordedProgress(msgspec.Struct, frozen=True):
-    """What the file says, with everything about deleted sessions left out."""
+    """Contents of the record, without deleted sessions."""
 
     extents: dict[str, LogExtent]
     losses: tuple[LogLoss, ...]
@@ -85,31 +85,31 @@ class RecordedProgress(msgspec.Struct, frozen=True):
 
     @property
     def is_long(self) -> bool:
-        """Whether most of the file has been overtaken by later lines."""
+        """Whether most lines of the file are outdated by later ones."""
         return self.size > max(_COMPACT_BYTES, _LINE_BYTES * 4 * len(self.extents))
 
 
 class ProgressFile:
-    """The record in one file, which several processes add to at once."""
+    """The record file, to which several processes append at once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def add(self, extents: Iterable[LogExtent]) -> None:
-        """Note how far sessions are, after the commit that brought them there, which stands if this cannot be written."""
+        """Record the progress of sessions after a commit. A failure to write it does not undo the commit."""
         with contextlib.suppress(OSError):
             self._write([_ProgressLine(extent=one) for one in extents])
 
     def forget(self, session_id: SessionId) -> None:
-        """Note that a session is deleted, inside the transaction that does so."""
+        """Record that a session is deleted, inside the transaction that does so."""
         self._write([_ProgressLine(deleted=session_id)])
 
     def accept(self) -> None:
-        """Note that the person knows what is lost by now, so that it is no longer reported."""
+        """Record that the losses so far are accepted, so that they are no longer reported."""
         self._write([_ProgressLine(accepted=True)])
 
     def read(self) -> RecordedProgress | None:
-        """What is recorded; None if there is no record. Lines that a power cut left half written do not count."""
+        """The contents of the record; None if there is none. Incomplete lines are ignored."""
         try:
             data = self._path.read_bytes()
         except FileNotFoundError:
@@ -135,13 +135,13 @@ class ProgressFile:
         return RecordedProgress(extents, tuple(losses.values()), len(data))
 
     def reconcile(self, connection: sqlite3.Connection) -> list[LogLoss]:
-        """Bring the record up to the database, and note what the database has lost since; what that is."""
+        """Bring the record up to date with the database, and record and return what the database has lost."""
         recorded = self.read()
         held = _held(connection)
         if recorded is not None and not recorded.is_long and recorded.extents == held:
             return []
         with transaction(connection):
-            # Nobody commits or deletes now, but a commit that was just made may still have to be noted.
+            # Nothing is committed or deleted now, but a recent commit may not be recorded yet.
             recorded, held = self.read() or RecordedProgress({}, (), 0), _held(connection)
             found = _losses(connection, recorded, held)
             lines = [_ProgressLine(loss=one) for one in found]
@@ -159,7 +159,7 @@ class ProgressFile:
         return found
 
     def missing(self, recorded: RecordedProgress, connection: sqlite3.Connection) -> list[LogLoss]:
-        """What is lost, by what was recorded before the connection began to read."""
+        """Losses, compared with what was recorded before the connection began to read."""
         found = _losses(connection, recorded, _held(connection))
         if found:
             # A session that was deleted in between is not missing.
@@ -178,7 +178,7 @@ class ProgressFile:
             os.close(descriptor)
 
     def _replace(self, lines: Sequence[_ProgressLine], held: dict[str, LogExtent]) -> None:
-        """Write the record anew, without what later lines have overtaken."""
+        """Rewrite the record without outdated lines."""
         kept = [line for line in lines if line.extent is None]
         kept += [_ProgressLine(extent=one) for one in held.values()]
         beside = self._path.with_name(f"{self._path.name}.new")
@@ -198,7 +198,7 @@ _LINES = codecs.json_decoder(_ProgressLine)
 def _losses(
     connection: sqlite3.Connection, recorded: RecordedProgress, held: dict[str, LogExtent]
 ) -> list[LogLoss]:
-    """What the record has, and the database has not."""
+    """Events that the record has and the database does not."""
     losses = []
     for one in recorded.extents.values():
         found = held.get(one.session_id)
@@ -212,7 +212,7 @@ def _losses(
 
 
 def _checksum_at(connection: sqlite3.Connection, found: LogExtent, seq: int) -> str:
-    """The checksum that a session has at an event; none if the event is from before there were any."""
+    """The checksum of an event; None if it was written before there were checksums."""
     if found.seq == seq:
         return found.checksum
     rows = fetch_lenient(connection, _CHECKSUM, (found.session_id, seq))

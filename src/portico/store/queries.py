@@ -35,7 +35,7 @@ _COLUMNS = ", ".join(SummaryRow._fields)
 _HIGHEST_SEQ = 2**63 - 1
 _AFTER_EVERY_PREFIX = "\U0010ffff"
 _MOST_WORDS = 100
-"""Of a search. SQLite takes no condition of a thousand parts, and a text may be pasted where a word belongs."""
+"""Most words of a search, since SQLite limits the size of a condition."""
 
 _HELD_SESSION = f"SELECT number, checksum, {_COLUMNS} FROM sessions WHERE session_id = ?"
 _INSERT_SESSION = (
@@ -58,14 +58,14 @@ _EVENTS = """
 """
 
 
-# The index of standing events serves only a query that repeats its condition word for word.
+# The partial index is used only by a query that repeats its condition literally.
 _STANDING = """
     kind IN ('plan_updated', 'todos_updated', 'usage_updated', 'commands_updated', 'config_updated')
 """
 
 
 class _StoredSession(NamedTuple):
-    """What the file has of a session: the number that its events bear, its last checksum, and its summary."""
+    """Row of a session: the number of its events' rows, its last checksum, and its summary."""
 
     number: int | None
     checksum: bytes
@@ -75,9 +75,9 @@ class _StoredSession(NamedTuple):
 def append(
     connection: sqlite3.Connection, batches: Sequence[Sequence[Event]], *, durable: bool
 ) -> list[StoreFailed | LogExtent]:
-    """Write batches, each of one session, in one transaction. For each, how far its session is, or why it was refused."""
+    """Write batches, each of one session, in one transaction; returns the progress or the error of each."""
     # FULL waits for the disk at this commit. NORMAL leaves that to the system, which outlives
-    # any process; the write-ahead log stays whole either way.
+    # any process; the write-ahead log stays consistent either way.
     connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
     with transaction(connection):
         require_known_schema(connection)
@@ -109,7 +109,7 @@ def copy(connection: sqlite3.Connection, source: SessionId, events: Sequence[Eve
 def _write(
     connection: sqlite3.Connection, held: _StoredSession, summary: SessionSummary, rows: Sequence[EventRow]
 ) -> LogExtent:
-    """Add events to those that a session has, each with its checksum."""
+    """Append events to a session, each with its checksum."""
     number, checksum = held.number, held.checksum
     checksums = []
     for row in rows:
@@ -140,7 +140,7 @@ def read(
     max_bytes: int | None = None,
 ) -> list[Event]:
     query = f"{_EVENTS} AND seq > ? ORDER BY seq LIMIT ?"
-    # Closed, since one that is left in the middle would keep the write-ahead log from being emptied.
+    # Closed, since an unfinished cursor would keep the write-ahead log from being emptied.
     with closing(connection.execute(query, (session_id, after_seq, max(limit, 0)))) as rows:
         return [event_of(session_id, row) for row in limit_bytes(map(EventRow._make, rows), max_bytes)]
 
@@ -185,7 +185,7 @@ def save_drafts(connection: sqlite3.Connection, session_id: SessionId, desk: Ses
         if desk.empty:
             connection.execute("DELETE FROM desks WHERE session_id = ?", (session_id,))
         else:
-            # Nothing is kept for a session that was deleted just now.
+            # The session may have been deleted meanwhile.
             connection.execute(
                 "INSERT OR REPLACE INTO desks (session_id, desk) "
                 "SELECT session_id, ? FROM sessions WHERE session_id = ?",
@@ -237,7 +237,7 @@ def summaries(
 
 
 def _readable(rows: Iterable[SummaryRow]) -> Iterator[SessionSummary]:
-    """One that cannot be read keeps nobody from the others; whoever names it is told, and so is `verify`'s caller."""
+    """Skips summaries that cannot be read; opening such a session and `verify` report them."""
     for row in rows:
         try:
             yield summary_of(row)

@@ -57,7 +57,7 @@ def event_row(event: Event) -> EventRow:
 
 
 def event_of(session_id: SessionId, row: EventRow) -> Event:
-    """The event of a row. One that this version cannot read becomes a notice with what is there."""
+    """The event of a row. One that this version cannot read becomes a notice with the raw payload."""
     try:
         payload = decode_payload(row.kind, row.payload)
     except (KeyError, *_UNREADABLE):
@@ -66,7 +66,7 @@ def event_of(session_id: SessionId, row: EventRow) -> Event:
 
 
 def limit_bytes(rows: Iterable[EventRow], max_bytes: int | None) -> Iterator[EventRow]:
-    """Rows up to the one with which they have so many bytes; all of them without such a bound."""
+    """Rows up to the one that reaches `max_bytes`; all of them without a limit."""
     size = 0
     for row in rows:
         yield row
@@ -76,7 +76,7 @@ def limit_bytes(rows: Iterable[EventRow], max_bytes: int | None) -> Iterator[Eve
 
 
 def decode_problem(row: EventRow) -> str | None:
-    """Why `event_of` gives a stand-in for this row; None when it does not."""
+    """Why `event_of` returns a notice for this row; None if it does not."""
     try:
         decode_payload(row.kind, row.payload)
     except KeyError:

@@ -1,7 +1,6 @@
 """Event log in one SQLite file that several processes can open at once.
 
-Writes and reads have a thread each, so a slow commit holds up neither the event loop nor a
-person who scrolls back.
+Writes and reads have a thread each, so that a slow commit blocks neither the event loop nor readers.
 """
 
 import sqlite3
@@ -27,7 +26,7 @@ _BUSY_SECONDS = 5.0
 
 
 class SqliteStore:
-    """Implements `sessions.ports.Store` in `portico.db` of a folder that is created if need be."""
+    """Implements `sessions.ports.Store` in `portico.db` of a folder, which is created if it does not exist."""
 
     def __init__(self, folder: Path, *, busy_seconds: float = _BUSY_SECONDS) -> None:
         self._folder = folder
@@ -39,12 +38,12 @@ class SqliteStore:
         self._commits = GroupCommit(self._writer, self._path, self._progress)
         self._reader = ConnectionThread(self._path, self._connect_reader)
         self.losses: Sequence[LogLoss] = ()
-        """What was found to be missing when the log was opened, and not before."""
+        """Losses that were found when the log was opened."""
         self.damage: str | None = None
-        """Why it could not be looked for."""
+        """Why losses could not be looked for."""
 
     async def open(self) -> None:
-        """Create or bring up to date what is there. StoreFailed when it cannot be used."""
+        """Create or migrate the database. StoreFailed if it cannot be used."""
         try:
             await self._writer.open()
             await self._reader.open()
@@ -53,9 +52,9 @@ class SqliteStore:
             raise
 
     async def close(self) -> None:
-        """Finish what was asked, then let go of the file. May be repeated."""
-        # The last to leave empties the write-ahead log into the file; two that leave at once both
-        # take the other for one who stays.
+        """Finish queued work, then close the file. May be called again."""
+        # The last connection to close empties the write-ahead log into the file; of two that close at once,
+        # each takes the other for one that stays.
         try:
             await self._reader.close()
         finally:
@@ -131,7 +130,7 @@ class SqliteStore:
         )
 
     async def verify(self) -> list[str]:
-        """As the port says, and whether the file itself is whole. Others may go on writing meanwhile."""
+        """Problems of the log and of the file itself. Others may write meanwhile."""
         thread = ConnectionThread(self._path, self._connect_reader)
         await thread.open()
         try:
@@ -164,7 +163,7 @@ class SqliteStore:
         return connection
 
     def _reconcile(self, connection: sqlite3.Connection) -> None:
-        """Find what is missing by the record of how far the log was. Whatever else is wrong is left to `verify`."""
+        """Find losses by the progress record. `verify` finds other problems."""
         try:
             self.losses = self._progress.reconcile(connection)
         except OSError as error:
@@ -172,7 +171,7 @@ class SqliteStore:
         except sqlite3.DatabaseError as error:
             if library_code(error) in DAMAGE_CODES:
                 self.damage = f"the file is damaged: {error}"
-            elif not is_locked(error):  # If it is, whoever opens the log next has another look.
+            elif not is_locked(error):  # The next process that opens the log looks again.
                 raise
 
     def _connect_reader(self) -> sqlite3.Connection:

@@ -31,7 +31,7 @@ _NEXT_EVENTS = """
 
 
 class SessionCheck:
-    """Follows one session from its first event to its last, keeping only what the next step needs."""
+    """Checks one session from its first event to its last, without keeping the events."""
 
     def __init__(self, session_id: SessionId) -> None:
         self._session_id = session_id
@@ -43,7 +43,7 @@ class SessionCheck:
         self._unspoken = 0
 
     def follow(self, row: EventRow, checksum: bytes | None = None) -> None:
-        """Take the next event, in the order of their numbers, with its checksum if it has one."""
+        """Check the next event, with its checksum if it has one."""
         if self._last_seq is None:
             if row.seq != 1 or row.kind != SessionStarted.kind:
                 self._report(f"the log begins with event {row.seq} ({row.kind}), not with session_started")
@@ -62,7 +62,7 @@ class SessionCheck:
             return
 
     def problems(self, stored: SessionSummary, checksum: bytes | None = None) -> list[str]:
-        """Everything found, after comparing what the events add up to with the stored summary and checksum."""
+        """All problems, after comparing the events with the stored summary and checksum."""
         if self._last_seq is None:
             self._report("the log has no events")
         elif self._checksum not in (None, checksum) and (checksum or not self._unchecked_from):
@@ -79,9 +79,9 @@ class SessionCheck:
         return self._problems + more
 
     def _check(self, row: EventRow, checksum: bytes | None) -> None:
-        """Compare an event with its checksum. What cannot be compared, because the one before is gone, is passed over."""
+        """Compare an event with its checksum. Skipped if the event before it is missing."""
         if checksum is None:
-            # From before events had checksums of their own: the next one that has is taken over it too.
+            # Written before events had checksums of their own: the next one that has covers it too.
             self._unchecked_from = self._unchecked_from or row.seq
             self._checksum = None if self._checksum is None else checksum_of(self._checksum, row) or _UNFIT
         else:

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import UnsetType
 
 from portico.domain import codecs
-from portico.rpc.connection import Direction
-from portico.rpc.messages import malformed_request_id
+from portico.rpc.frames import Direction
+from portico.rpc.malformed import malformed_request_id
 from portico.rpc.tap import TappedFrame
 
 Side = Literal["client", "agent"]

@@ -29,7 +29,7 @@ NOBODY: Any = None
 
 
 class Here:
-    """The surroundings that sessions need, and no more."""
+    """The part of the catalog that sessions need."""
 
     def __init__(self, folder: Path) -> None:
         self.workspace = folder
@@ -182,7 +182,7 @@ async def test_an_event_that_says_nothing_is_refused(tmp_path: Path) -> None:
     async with calls(asks(), tmp_path) as door:
         await door.start()
         request = pb.SubmitClientEventRequest(session_id=door.session_id)
-        with pytest.raises(InvalidInput, match="says nothing"):
+        with pytest.raises(InvalidInput, match="event is required"):
             await door.service.submit_client_event(request, NOBODY)
 
 
@@ -192,7 +192,7 @@ async def test_a_prompt_that_fits_into_no_line_is_refused_with_what_to_do_instea
 ) -> None:
     async with calls(asks(), tmp_path) as door:
         await door.start()
-        with pytest.raises(InvalidInput, match=r"has 38\.1 MB .* can be sent 30 MB at once") as refused:
+        with pytest.raises(InvalidInput, match=r"have 38\.1 MB; the limit is 30 MB") as refused:
             await door.invoke(text=text)
         assert "mention it as @path" in (refused.value.suggestion or "")
         summary = (await door.detail()).summary

@@ -339,7 +339,7 @@ async def test_the_mode_of_a_session_changes_between_turns_only_to_what_its_fold
         assert session.summary.mode is pb.ReviewMode.DIRECT
         await review.turn(changes_two_files)
         assert (folder / "b.txt").exists()
-        with pytest.raises(InvalidInput, match="no mode"):
+        with pytest.raises(InvalidInput, match="mode is required"):
             await review.door.set_review_mode(pb.SetReviewModeRequest(session_id=review.session_id), NOBODY)
 
 

@@ -84,12 +84,12 @@ def test_what_is_typed_becomes_the_value_that_it_means(
     [
         (PORT, "", "Port is required."),
         (PORT, "0", "Port must be 1 to 65535."),
-        (PORT, "1e3", "Port is a whole number."),
-        (PORT, "nan", "Port is a number."),
-        (ONE, "3", "one is one of h, o."),
-        (ONE, "0", "one is one of h, o."),
-        (SOME, "1,2", "some takes at most 1 of the choices."),
-        (LOUD, "perhaps", "loud is yes or no."),
+        (PORT, "1e3", "Port must be a whole number."),
+        (PORT, "nan", "Port must be a number."),
+        (ONE, "3", "one must be one of h, o."),
+        (ONE, "0", "one must be one of h, o."),
+        (SOME, "1,2", "some needs at most 1 of the choices."),
+        (LOUD, "perhaps", "loud must be yes or no."),
         (WORD, "", "word is required."),
     ],
 )
@@ -127,7 +127,7 @@ async def test_fields_are_asked_one_after_another_and_again_until_they_fit() -> 
     assert reply == QuestionAnswer(
         action="accept", content={"host": "localhost", "port": 80, "word": "s3cret"}
     )
-    assert shown == "  Port is a number.\n"
+    assert shown == "  Port must be a number.\n"
     assert [secret for _, secret in typed.prompts] == [False, False, False, True]
 
 

@@ -2,12 +2,14 @@
 
 import asyncio
 import sys
+from functools import partial
 from pathlib import Path
 
 from portico.acp import _schema as schema
-from portico.porter.mcp.client import McpClient
-from portico.porter.mcp.http_transport import McpHttpTransport
-from portico.porter.mcp.server_requests import ServerRequests
+from portico.mcp.client import McpClient
+from portico.mcp.http_transport import McpHttpTransport
+from portico.porter.mcp_requests import ServerRequests
+from portico.porter.model_loop.mcp_servers import PORTER
 
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}
 
@@ -19,11 +21,14 @@ async def accept(_words: str, _form: schema.ElicitationSchema) -> schema.CreateE
 
 async def use(address: str) -> None:
     asked = ServerRequests((Path.cwd(),), can_ask=True)
-    client = McpClient("conformance", McpHttpTransport("conformance", address, {}, asked), asked)
+    transport = McpHttpTransport("conformance", address, {}, asked)
+    client = McpClient("conformance", transport, asked, PORTER)
     try:
         await client.begin()
         for tool in await client.tools():
-            called = await client.call(tool.name, ARGUMENTS.get(tool.name, {}), accept)
+            called = await client.call(
+                tool.name, ARGUMENTS.get(tool.name, {}), partial(asked.calling, accept)
+            )
             print(tool.name, called.content, called.is_error)
     finally:
         await client.close()

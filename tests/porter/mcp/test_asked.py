@@ -15,7 +15,7 @@ import pytest
 from msgspec import Raw
 
 from portico.acp import _schema as schema
-from portico.porter.mcp.server_requests import ServerRequests
+from portico.porter.mcp_requests import ServerRequests
 from portico.rpc.messages import METHOD_NOT_FOUND, RpcError
 from tests.porter.client import connected
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls, results_in

@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import Raw
 
 from portico.acp import _schema as schema
-from portico.porter.mcp.server_requests import ServerRequests
-from portico.porter.mcp.stdio_transport import open_stdio
+from portico.porter.mcp_requests import ServerRequests
+from portico.porter.model_loop.mcp_servers import open_program
 from portico.porter.terminals import LocalCommandRunner, run_to_end
 from portico.sandbox.wrapper import WRAPPER_VARIABLE
 
@@ -23,7 +23,7 @@ CONFINED = {**os.environ, WRAPPER_VARIABLE: '["/usr/bin/env", "CONFINED=yes"]'}
 
 async def test_an_mcp_server(tmp_path: Path) -> None:
     server = schema.McpServer(name="asked", command=sys.executable, args=["-c", ANSWER], env=[])
-    pipes = await open_stdio(server, tmp_path, CONFINED, ServerRequests((), can_ask=False))
+    pipes = await open_program(server, tmp_path, CONFINED, ServerRequests((), can_ask=False))
     try:
         assert await pipes.request("whether", {}) == Raw(b'"yes"')
     finally:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from portico.acp import _schema as schema
-from portico.porter.mcp import client as mcp_client
-from portico.porter.mcp import http_transport as mcp_http
-from portico.porter.mcp import stdio_transport as mcp_pipes
+from portico.mcp import client as mcp_client
+from portico.mcp import http_transport as mcp_http
+from portico.mcp import stdio_transport as mcp_pipes
 from tests.porter.client import allow_for_session, connected
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls, results_in
 from tests.support.processes import child_scripts
@@ -146,12 +146,12 @@ def behind(url: str, *headers: schema.HttpHeader) -> schema.McpServer:
 @pytest.mark.parametrize(
     ("manners", "words"),
     [
-        ("elsewhere", "status 307. It says that it is at http://other.example/mcp now; if that is so, give"),
-        ("page", "did not answer initialize: what came is text/html. Check its address."),
+        ("elsewhere", "status 307. It has moved to http://other.example/mcp; if you trust that, change"),
+        ("page", "did not answer initialize: it sent text/html. Check its address."),
         ("headers-only", "did not answer initialize within"),
-        ("half-event", "did not answer initialize: what came broke off."),
+        ("half-event", "did not answer initialize: the response broke off."),
         ("odd-place", "answered with status 405."),
-        ("line-end", "cannot be asked: a header has letters that cannot be sent."),
+        ("line-end", "cannot be used: a header has invalid characters."),
         ("drops", "did not take notifications/initialized within"),
     ],
 )
@@ -186,7 +186,7 @@ async def test_an_address_that_never_shakes_hands_is_waited_for_once(
 @pytest.mark.parametrize("url", ["http://127.0.0.1:99999/mcp", "http://[::1/mcp", "http://me:sec/ret@x/mcp"])
 async def test_an_address_that_is_none_is_told(state: Path, folder: Path, url: str) -> None:
     words = await told(state, folder, behind(url))
-    assert words == "The MCP server web has no address that can be used. Check its url."
+    assert words == "The MCP server web has no usable address. Check its url."
 
 
 async def test_a_token_with_the_line_end_of_its_file_is_told_of_without_showing_it(
@@ -194,7 +194,7 @@ async def test_a_token_with_the_line_end_of_its_file_is_told_of_without_showing_
 ) -> None:
     header = schema.HttpHeader(name="Authorization", value="Bearer secret\n")
     words = await told(state, folder, behind(address.url("good"), header))
-    assert "a header has letters that cannot be sent. Check its headers for line ends." in words
+    assert "a header has invalid characters. Check its headers for line breaks." in words
     assert "secret" not in words
 
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from portico.acp import _schema as schema
-from portico.porter.mcp import client as mcp_client
+from portico.mcp import client as mcp_client
 from tests.porter.client import DEADLINE, connected, reject
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls, results_in
 from tests.support.processes import child_scripts
@@ -105,7 +105,7 @@ async def test_a_server_that_dies_is_a_result_and_comes_back_next_turn(state: Pa
         session = await client.open(folder, servers=[server()])
         await client.prompt(session, "one")
         assert await client.prompt(session, "two") == "end_turn"
-    assert results_in(model.requests[1]) == ["The MCP server math ended. Its last words: out of memory"]
+    assert results_in(model.requests[1]) == ["The MCP server math ended. Its last output: out of memory"]
     assert results_in(model.requests[3]) == ["4"]
 
 
@@ -113,8 +113,8 @@ async def test_a_server_that_dies_is_a_result_and_comes_back_next_turn(state: Pa
     ("manners", "told"),
     [
         ("hang", "did not answer initialize within"),
-        ("flood", "math was ended: it writes what is no message. Have it write its log elsewhere."),
-        ("dead", "The MCP server math ended. Its last words: no license"),
+        ("flood", "math was stopped: it writes malformed messages. Have it write its log elsewhere."),
+        ("dead", "The MCP server math ended. Its last output: no license"),
     ],
 )
 async def test_a_server_that_does_not_work_is_told_once_and_the_turn_goes_on(
@@ -217,7 +217,7 @@ async def test_a_program_that_is_not_there_is_told(state: Path, folder: Path) ->
         await client.prompt(session, "hi")
         titles = sorted(notice.title for notice in client.updates(schema.Notice))
         assert titles[0].startswith("The MCP server gone cannot be started")
-        assert titles[1] == "The MCP server odd is of the kind 'sse', which Porter does not speak."
+        assert titles[1] == "The MCP server odd is of the kind 'sse', which Porter does not support."
 
 
 class Streamable(BaseHTTPRequestHandler):

@@ -158,7 +158,7 @@ class CodeIntelligence(McpProxy):
         question = TerminalPermission(
             session_id=session.session_id or "", command=asked.command, cwd=cwd, reason=asked.reason
         )
-        await request_terminal_permission(self.place, question)
+        await request_terminal_permission(self.node, question)
         title = asked.command.strip().split("\n")[0]
         command = TerminalCommand(command=asked.command, cwd=cwd, title=title[:_LONGEST_TITLE])
         try:

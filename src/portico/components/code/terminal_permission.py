@@ -11,11 +11,17 @@ import msgspec
 
 from portico.acp import _schema as acp
 from portico.acp.lenient_decoder import decode
-from portico.conductor.message import Message, notification, outcome, request
-from portico.conductor.permissions.wire_format import PermissionCancel
-from portico.conductor.proxy import ProxyContext
+from portico.conductor.node import ProxyNode
 from portico.mcp.tools import ToolFailure
-from portico.rpc.messages import CANCEL_REQUEST, RpcError
+from portico.rpc.messages import (
+    CANCEL_REQUEST,
+    CancelParams,
+    Message,
+    RpcError,
+    notification,
+    outcome,
+    request,
+)
 
 _ALLOW, _REJECT = "run", "leave"
 _OPTIONS = [
@@ -31,12 +37,12 @@ class TerminalPermission(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-async def request_terminal_permission(place: ProxyContext, asked: TerminalPermission) -> None:
+async def request_terminal_permission(node: ProxyNode, asked: TerminalPermission) -> None:
     """Returns when the person agrees. ToolFailure, for the model, if not."""
     if not asked.session_id:
         raise ToolFailure("The session is still being opened. Call again in your turn.")
     try:
-        answer = decode(await _answer(place, _question(asked)), acp.RequestPermissionResponse)
+        answer = decode(await _answer(node, _question(asked)), acp.RequestPermissionResponse)
     except (RpcError, msgspec.DecodeError) as error:
         raise ToolFailure("The person could not be asked, so the command was not run.") from error
     chosen = answer.outcome
@@ -57,13 +63,13 @@ def _question(asked: TerminalPermission) -> acp.RequestPermissionRequest:
     return acp.RequestPermissionRequest(session_id=asked.session_id, tool_call=call, options=_OPTIONS)
 
 
-async def _answer(place: ProxyContext, question: acp.RequestPermissionRequest) -> msgspec.Raw:
+async def _answer(node: ProxyNode, question: acp.RequestPermissionRequest) -> msgspec.Raw:
     answered: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-    request_id = place.next_id()
-    place.await_left(request_id, lambda message: None if answered.done() else answered.set_result(message))
-    place.send_left(request(request_id, "session/request_permission", question))
+    request_id = node.next_id()
+    node.await_left(request_id, lambda message: None if answered.done() else answered.set_result(message))
+    node.send_left(request(request_id, "session/request_permission", question))
     try:
         return outcome(await answered)
     except asyncio.CancelledError:
-        place.send_left(notification(CANCEL_REQUEST, PermissionCancel(request_id)))
+        node.send_left(notification(CANCEL_REQUEST, CancelParams(request_id)))
         raise

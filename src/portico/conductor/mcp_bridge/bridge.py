@@ -20,8 +20,7 @@ from portico.conductor.mcp_bridge.server_list import (
     read_entry,
 )
 from portico.conductor.mcp_bridge.session_servers import ChainSession, SessionServersProxy
-from portico.conductor.message import Message
-from portico.rpc.messages import RpcError
+from portico.rpc.messages import Message, RpcError
 
 if TYPE_CHECKING:
     from portico.conductor.mcp_bridge.routes import McpRoutes
@@ -76,7 +75,7 @@ class McpBridge(SessionServersProxy):
 
     @property
     def _uses_http(self) -> bool:
-        """Where Portico is frozen into one program, there is no Python to run a stand-in with."""
+        """In a Portico that is frozen into one program there is no Python to run a shim with."""
         no_python = not sys.executable or getattr(sys, "frozen", False)
         return self._agent_takes_http and (self._kind == "http" or no_python)
 
@@ -88,5 +87,5 @@ class McpBridge(SessionServersProxy):
             # Late, because most chains never need it, and every chain has to start quickly.
             from portico.conductor.mcp_bridge.routes import McpRoutes
 
-            self._switchboard = McpRoutes(self.place)
+            self._switchboard = McpRoutes(self.node)
         return self._switchboard

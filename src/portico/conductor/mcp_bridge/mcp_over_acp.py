@@ -11,20 +11,14 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from portico.conductor.message import Message, failure, response
 from portico.domain import codecs
-from portico.mcp.protocol import present, raw
-from portico.rpc.messages import INVALID_PARAMS, ErrorObject, RequestId, RpcError
+from portico.mcp.protocol import BACKEND_FAILED, present, raw
+from portico.rpc.messages import INVALID_PARAMS, ErrorObject, Message, RequestId, RpcError, failure, response
 
 MESSAGE = "mcp/message"
 MESSAGES = frozenset({MESSAGE, "_mcp/message"})
 CONNECTS = frozenset({"mcp/connect", "_mcp/connect"})
 DISCONNECTS = frozenset({"mcp/disconnect", "_mcp/disconnect"})
-
-# Errors of the way to a server, which are never errors of MCP.
-RESOURCE_LIMIT = -33000
-SERVER_UNAVAILABLE = -33001
-BACKEND_FAILED = -33002
 
 
 class McpEnvelope(msgspec.Struct, frozen=True):
@@ -54,7 +48,7 @@ class _Outcome(msgspec.Struct, frozen=True):
 
 
 def read_envelope(message: Message) -> McpEnvelope:
-    """RpcError if it addresses nobody."""
+    """Read a message of any dialect. RpcError if it names no server or connection."""
     try:
         wire = codecs.decode_json(message.params, _Wire)
     except msgspec.DecodeError as error:

@@ -1,42 +1,32 @@
 """Calls from the bridge to the proxy or client that provides an MCP server over ACP.
 
-It speaks every dialect of MCP over ACP as its caller. An outer error, which says that the server could not
-be reached, is raised; an error of MCP itself is an outcome.
+It speaks every dialect of MCP over ACP. An outer error, which says that the server could not be reached, is raised;
+an error of MCP itself is an outcome.
 """
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Raw, UnsetType
 
 from portico.conductor.mcp_bridge import mcp_over_acp
 from portico.conductor.mcp_bridge.mcp_over_acp import McpEnvelope, read_envelope
-from portico.conductor.message import Message, notification, outcome, request
-from portico.conductor.proxy import ProxyContext
-from portico.rpc.messages import CANCEL_REQUEST, RpcError
-
-McpOutcome = Raw | RpcError
-OnNotification = Callable[[str, Raw | None], None]
-
-
-class McpAgentPeer(Protocol):
-    """What a provider can say to the agent by itself, on a connection."""
-
-    def notify(self, method: str, params: Raw | None) -> None: ...
-
-    def ask(self, method: str, params: Raw | None, reply: Callable[[McpOutcome], None]) -> None: ...
+from portico.conductor.node import ProxyNode
+from portico.mcp.protocol import BACKEND_FAILED
+from portico.mcp.server_connection import McpOutcome, McpServerConnection, OnNotification
+from portico.rpc.messages import CANCEL_REQUEST, Message, RpcError, notification, outcome, request
 
 
 class McpProvider:
-    def __init__(self, place: ProxyContext) -> None:
-        self._place = place
+    def __init__(self, node: ProxyNode) -> None:
+        self._node = node
         self._calls: dict[tuple[str, str], OnNotification] = {}
-        self._connections: dict[str, McpAgentPeer] = {}
+        self._connections: dict[str, McpServerConnection] = {}
 
     async def call(self, server_id: str, method: str, params: Any, notified: OnNotification) -> McpOutcome:
-        """Ask without a connection."""
-        request_id = self._place.next_id()
+        """Call a method without a connection."""
+        request_id = self._node.next_id()
         self._calls[server_id, request_id] = notified
         try:
             envelope = mcp_over_acp.call(server_id, request_id, method, params)
@@ -44,11 +34,11 @@ class McpProvider:
         finally:
             del self._calls[server_id, request_id]
 
-    async def connect(self, server_id: str, spelling: str, agent: McpAgentPeer) -> str:
+    async def connect(self, server_id: str, spelling: str, agent: McpServerConnection) -> str:
         wanted = True
 
         def connected(answer: Message) -> None:
-            # At once, so that what the provider says next finds its way.
+            # At once, so that the next message of the provider is routed.
             connection_id = _connection_id(answer.result) if isinstance(answer.result, Raw) else None
             if connection_id is None:
                 return
@@ -64,7 +54,7 @@ class McpProvider:
             raise
         connection_id = _connection_id(answer)
         if connection_id is None:
-            raise RpcError(mcp_over_acp.BACKEND_FAILED, "the answer of mcp/connect names no connection")
+            raise RpcError(BACKEND_FAILED, "the response to mcp/connect names no connection")
         return connection_id
 
     async def connected_call(self, connection_id: str, spelling: str, method: str, params: Any) -> Raw:
@@ -73,22 +63,22 @@ class McpProvider:
 
     def connected_notify(self, connection_id: str, spelling: str, method: str, params: Any) -> None:
         envelope = mcp_over_acp.connected_call(connection_id, spelling, method, params)
-        self._place.send_left(notification(mcp_over_acp.peer_method(spelling, "message"), envelope))
+        self._node.send_left(notification(mcp_over_acp.peer_method(spelling, "message"), envelope))
 
     def disconnect(self, connection_id: str, spelling: str) -> None:
-        """Say that the connection is over; nothing that comes back matters any more."""
+        """Close a connection, ignoring the response."""
         self._connections.pop(connection_id, None)
         params = mcp_over_acp.connection_names(connection_id, spelling)
         method = mcp_over_acp.peer_method(spelling, "disconnect")
         if spelling.startswith("_"):
-            self._place.send_left(notification(method, params))
+            self._node.send_left(notification(method, params))
             return
-        request_id = self._place.next_id()
-        self._place.await_left(request_id, lambda _: None)
-        self._place.send_left(request(request_id, method, params))
+        request_id = self._node.next_id()
+        self._node.await_left(request_id, lambda _: None)
+        self._node.send_left(request(request_id, method, params))
 
     def take(self, message: Message, reply: Callable[[McpOutcome], None]) -> bool:
-        """Hand what a provider says to the agent it is meant for; False if it is meant for nobody here."""
+        """Pass a message of a provider to the agent it is for; False if it is for none here."""
         try:
             envelope = read_envelope(message)
         except RpcError:
@@ -114,9 +104,9 @@ class McpProvider:
         return True
 
     async def _ask(self, method: str, params: Any, seen: Callable[[Message], None] | None = None) -> Raw:
-        """Call to the left. If nobody waits for the answer any more, the cancellation goes there too."""
+        """Call to the left. Cancelling this cancels the request there."""
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        request_id = self._place.next_id()
+        request_id = self._node.next_id()
 
         def arrived(message: Message) -> None:
             if seen is not None:
@@ -124,12 +114,12 @@ class McpProvider:
             if not answer.done():
                 answer.set_result(message)
 
-        self._place.await_left(request_id, arrived)
-        self._place.send_left(request(request_id, method, params))
+        self._node.await_left(request_id, arrived)
+        self._node.send_left(request(request_id, method, params))
         try:
             return outcome(await answer)
         except asyncio.CancelledError:
-            self._place.send_left(notification(CANCEL_REQUEST, {"requestId": request_id}))
+            self._node.send_left(notification(CANCEL_REQUEST, {"requestId": request_id}))
             raise
 
 

@@ -1,42 +1,27 @@
-"""A connection of one agent to one provided MCP server, translated between protocol revisions where they
-differ.
+"""A connection of one agent to one provided MCP server, translated between protocol revisions where they differ.
 
-How the provider speaks is found out before the agent's first request is answered: by `server/discover`, which
-asks for nothing and changes nothing.
+The provider's revision is found out before the agent's first request is answered, by `server/discover`, which
+changes nothing.
 """
-
-from typing import Any, Protocol
 
 import msgspec
 from msgspec import Raw
 
-from portico.conductor.mcp_bridge.provider import McpAgentPeer, McpProvider, OnNotification
+from portico.conductor.mcp_bridge.provider import McpProvider
 from portico.conductor.mcp_bridge.server_list import McpServerEntry
 from portico.mcp import protocol
+from portico.mcp.messages import InitializeResult
 from portico.mcp.protocol import fields_of, raw, with_modern_meta
+from portico.mcp.server_connection import McpServerConnection, OnNotification, ServerBackend
 from portico.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RequestId, RpcError
 
 _NOT_THIS_DIALECT = (METHOD_NOT_FOUND, INVALID_PARAMS)
 
 
-class ProviderConnection(Protocol):
-    async def request(
-        self, agent_id: RequestId, method: str, params: Raw | None, notified: OnNotification
-    ) -> Raw:
-        """The answer; `notified` is told what comes before it. RpcError for an error of any kind: to the agent
-        they are all MCP's.
-        """
-        ...
-
-    def notification(self, method: str, params: Raw | None) -> None: ...
-
-    def close(self) -> None: ...
-
-
 async def open_provider_connection(
-    provider: McpProvider, entry: McpServerEntry, agent: McpAgentPeer, method: str, params: Raw | None
-) -> ProviderConnection:
-    """A conversation that begins with this request of the agent."""
+    provider: McpProvider, entry: McpServerEntry, agent: McpServerConnection, method: str, params: Raw | None
+) -> ServerBackend:
+    """Open a connection that begins with this request of the agent."""
     server_id = entry.server_id or ""
     if entry.is_legacy:
         spelling = "_mcp/connect"
@@ -57,32 +42,32 @@ async def open_provider_connection(
 
 
 class DirectConnection:
-    """Both speak the same revision of MCP, and need no connection."""
+    """Both sides speak the newest revision of MCP, which needs no connection."""
 
     def __init__(self, provider: McpProvider, server_id: str) -> None:
         self._provider = provider
         self._server_id = server_id
 
     async def request(
-        self, agent_id: RequestId, method: str, params: Raw | None, notified: OnNotification
+        self, client_id: RequestId, method: str, params: Raw | None, notify: OnNotification
     ) -> Raw:
         def renamed(method: str, params: Raw | None) -> None:
-            notified(method, None if params is None else _renamed(params, agent_id))
+            notify(method, None if params is None else _renamed(params, client_id))
 
         found = await self._provider.call(self._server_id, method, params, renamed)
         if isinstance(found, RpcError):
             raise found
-        return _renamed(found, agent_id)
+        return _renamed(found, client_id)
 
     def notification(self, method: str, params: Raw | None) -> None:
-        """Without a connection there is nothing that a notification could belong to."""
+        """Dropped: without a connection a notification belongs to nothing."""
 
     def close(self) -> None:
         return
 
 
 class TranslatedConnection:
-    """The agent shakes hands; the provider speaks the revision that has no handshake."""
+    """The agent begins with a handshake; the provider speaks the revision without one."""
 
     def __init__(
         self, provider: McpProvider, entry: McpServerEntry, discovered: Raw, client: Raw | None
@@ -93,21 +78,21 @@ class TranslatedConnection:
         self._client = client
 
     async def request(
-        self, agent_id: RequestId, method: str, params: Raw | None, notified: OnNotification
+        self, client_id: RequestId, method: str, params: Raw | None, notify: OnNotification
     ) -> Raw:
         if method == protocol.INITIALIZE:
             return self._greeting(params)
         if method == protocol.PING:
             return raw({})
         found = await self._provider.call(
-            self._entry.server_id or "", method, with_modern_meta(params, self._client), notified
+            self._entry.server_id or "", method, with_modern_meta(params, self._client), notify
         )
         if isinstance(found, RpcError):
             raise found
         return _as_handshake_result(found)
 
     def notification(self, method: str, params: Raw | None) -> None:
-        """`initialized` and its like mean nothing to the newest revision."""
+        """Dropped: the newest revision has no `initialized` and the like."""
 
     def close(self) -> None:
         return
@@ -115,18 +100,18 @@ class TranslatedConnection:
     def _greeting(self, params: Raw | None) -> Raw:
         known = self._discovered
         server = fields_of(known.get("_meta")).get(protocol.SERVER_INFO_KEY)
-        greeting: dict[str, Any] = {
-            "protocolVersion": protocol.agreed_version(params),
-            "capabilities": known.get("capabilities", {}),
-            "serverInfo": server or protocol.McpImplementation(self._entry.name, "0"),
-        }
-        if "instructions" in known:
-            greeting["instructions"] = known["instructions"]
-        return raw(greeting)
+        return raw(
+            InitializeResult(
+                protocol_version=protocol.agreed_version(params),
+                capabilities=known.get("capabilities", {}),
+                server_info=server or protocol.McpImplementation(self._entry.name, "0"),
+                instructions=known.get("instructions"),
+            )
+        )
 
 
 class RelayedConnection:
-    """The provider wants a connection; what is said on it is passed on as it is, both ways."""
+    """The provider needs a connection; messages on it are passed on unchanged, both ways."""
 
     def __init__(self, provider: McpProvider, connection_id: str, spelling: str) -> None:
         self._provider = provider
@@ -134,7 +119,7 @@ class RelayedConnection:
         self._spelling = spelling
 
     async def request(
-        self, agent_id: RequestId, method: str, params: Raw | None, notified: OnNotification
+        self, client_id: RequestId, method: str, params: Raw | None, notify: OnNotification
     ) -> Raw:
         return await self._provider.connected_call(self._connection_id, self._spelling, method, params)
 
@@ -146,11 +131,11 @@ class RelayedConnection:
 
 
 def _as_handshake_result(result: Raw) -> Raw:
-    """The same result without what only the newest revision has."""
+    """The result without the fields of the newest revision."""
     fields = fields_of(result)
     kind = fields.pop("resultType", None)
     if kind is not None and bytes(kind) == b'"input_required"':
-        raise RpcError(INTERNAL_ERROR, "the server wants an answer from a person, which cannot be passed on")
+        raise RpcError(INTERNAL_ERROR, "the server asks for user input, which cannot be passed on")
     if kind is None:
         return result
     for name in ("ttlMs", "cacheScope"):
@@ -158,12 +143,12 @@ def _as_handshake_result(result: Raw) -> Raw:
     return raw(fields)
 
 
-def _renamed(value: Raw, agent_id: RequestId) -> Raw:
-    """The same value, naming the subscription it belongs to by the id that the agent gave it."""
+def _renamed(value: Raw, client_id: RequestId) -> Raw:
+    """The value with its subscription id replaced by the id that the agent gave it."""
     if protocol.SUBSCRIPTION_KEY.encode() not in bytes(value):
         return value
     fields = fields_of(value)
     meta = fields_of(fields.get("_meta"))
     if protocol.SUBSCRIPTION_KEY not in meta:
         return value
-    return raw({**fields, "_meta": {**meta, protocol.SUBSCRIPTION_KEY: Raw(msgspec.json.encode(agent_id))}})
+    return raw({**fields, "_meta": {**meta, protocol.SUBSCRIPTION_KEY: Raw(msgspec.json.encode(client_id))}})

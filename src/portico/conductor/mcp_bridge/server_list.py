@@ -1,6 +1,6 @@
 """The `mcpServers` list of a session request: reading, extending and rewriting it.
 
-Whatever is not changed stays the bytes it came as, so nothing that a client asks for is lost on the way.
+Entries that are not changed keep their bytes, so nothing that a client asks for is lost on the way.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,12 +58,8 @@ class _WireEntry(msgspec.Struct, frozen=True):
     meta: Raw | UnsetType = msgspec.field(default=UNSET, name="_meta")
 
 
-class _WireSession(msgspec.Struct, frozen=True):
-    session_id: str | None = msgspec.field(default=None, name="sessionId")
-
-
 def read_opening(params: Raw) -> SessionOpening | None:
-    """None for parameters so malformed that only the agent can say what is wrong with them."""
+    """None for malformed parameters, which the agent is left to refuse."""
     try:
         wire = codecs.decode_json(params, _WireOpening)
     except msgspec.DecodeError:
@@ -71,14 +67,6 @@ def read_opening(params: Raw) -> SessionOpening | None:
     return SessionOpening(
         fields_of(params), wire.cwd, wire.session_id, wire.servers or (), placement_in(wire.meta)
     )
-
-
-def read_session_id(value: Raw) -> str | None:
-    """The `sessionId` of parameters or of a result, if there is one."""
-    try:
-        return codecs.decode_json(value, _WireSession).session_id
-    except msgspec.DecodeError:
-        return None
 
 
 def read_entry(entry: Raw) -> McpServerEntry:
@@ -98,7 +86,7 @@ def acp_entry(name: str, server_id: str) -> Raw:
 
 
 def stdio_entry(entry: McpServerEntry, command: Sequence[str], environ: Mapping[str, str]) -> Raw:
-    """A program in the place of a server that the agent could not reach otherwise."""
+    """An entry with a program, in place of a server that the agent cannot reach."""
     made = {
         "name": entry.name,
         "command": command[0],
@@ -109,7 +97,7 @@ def stdio_entry(entry: McpServerEntry, command: Sequence[str], environ: Mapping[
 
 
 def http_entry(entry: McpServerEntry, url: str, headers: Mapping[str, str]) -> Raw:
-    """A URL in the place of such a server."""
+    """An entry with a URL, in place of such a server."""
     made = {
         "type": "http",
         "name": entry.name,
@@ -135,7 +123,7 @@ def accepts_mcp_over(kind: Literal["acp", "http"], initialized: Raw) -> bool:
 
 
 def announce_mcp_over_acp(initialized: Raw) -> Raw:
-    """The same result, saying that they may."""
+    """The same result, announcing MCP servers over ACP."""
     fields = fields_of(initialized)
     agent = fields_of(fields.get("agentCapabilities"))
     kinds = {**fields_of(agent.get("mcpCapabilities")), "acp": raw(True)}

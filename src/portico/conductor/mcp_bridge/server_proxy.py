@@ -1,7 +1,7 @@
 """Proxy that offers in-process MCP servers to each session under unguessable ids.
 
-Each session is offered each server under an id of its own, which nobody can guess and which ends with the
-session. What the agent asks of these ids is answered here; everything else goes on to whoever offered it.
+Each session is offered each server under its own unguessable id, which ends with the session. Requests for these
+ids are answered here; everything else is passed on.
 """
 
 import asyncio
@@ -17,17 +17,24 @@ from portico.conductor.mcp_bridge import mcp_over_acp
 from portico.conductor.mcp_bridge.mcp_over_acp import McpEnvelope, peer_method, read_envelope
 from portico.conductor.mcp_bridge.server_list import acp_entry, free_name, read_entry
 from portico.conductor.mcp_bridge.session_servers import ChainSession, SessionServersProxy
-from portico.conductor.message import Message
-from portico.domain import codecs
-from portico.mcp.protocol import CANCELLED, raw
+from portico.mcp.protocol import BACKEND_FAILED, CANCELLED, RESOURCE_LIMIT, SERVER_UNAVAILABLE, raw
 from portico.mcp.server import InProcessServer, McpRequest
-from portico.rpc.messages import CANCEL_REQUEST, INVALID_PARAMS, REQUEST_CANCELLED, RequestId, RpcError
+from portico.rpc.messages import (
+    CANCEL_REQUEST,
+    INVALID_PARAMS,
+    NO_PARAMS,
+    REQUEST_CANCELLED,
+    Message,
+    RequestId,
+    RpcError,
+    cancelled_request_id,
+)
 
 T = TypeVar("T")
 
 
 class OperationCancelled(Exception):
-    """Whoever asked does not want the answer any more."""
+    """Cancel the operation: its caller no longer waits."""
 
 
 class CancellableOperation:
@@ -69,10 +76,6 @@ class _Offer:
         self.server = server
         self.session = session
         self.active: set[str | RequestId] = set()
-
-
-class _Cancel(msgspec.Struct, frozen=True, rename="camel"):
-    request_id: RequestId
 
 
 class _Running(msgspec.Struct, frozen=True):
@@ -146,10 +149,8 @@ class McpProxy(SessionServersProxy):
 
     def _cancelled(self, params: Raw | None) -> bool:
         """Cancel what the parameters name, if it is one of ours."""
-        try:
-            running = self._running.get(codecs.decode_json(params or b"{}", _Cancel).request_id)
-        except msgspec.DecodeError:
-            return False
+        named = cancelled_request_id(params or NO_PARAMS)
+        running = None if isinstance(named, UnsetType) else self._running.get(named)
         if running is None:
             return False
         running.operation.cancel()
@@ -186,14 +187,14 @@ class McpProxy(SessionServersProxy):
             self._cancelled(envelope.params)
 
     def _pass_on(self, message: Message, envelope: McpEnvelope) -> None:
-        """Somebody further left may have offered it; if nobody has, it is refused here."""
+        """Pass on a message for an unknown id: it may belong to a proxy further left; if not, it is refused here."""
         if envelope.server_id is not None:
             known = any(envelope.server_id in theirs for theirs in self._offered_by_others.values())
         else:
             known = bool(self._offered_by_others)
         if not known:
             what = "that connection" if envelope.server_id is None else f"the server {envelope.server_id}"
-            raise RpcError(mcp_over_acp.SERVER_UNAVAILABLE, f"{what} is not offered, or not any more")
+            raise RpcError(SERVER_UNAVAILABLE, f"{what} is not offered, or not any more")
         self.forward_left(message)
 
     def _begin(self, message: Message, acp_id: RequestId, envelope: McpEnvelope, offer: _Offer) -> None:
@@ -203,7 +204,7 @@ class McpProxy(SessionServersProxy):
         if key in offer.active or acp_id in self._running:
             raise RpcError(INVALID_PARAMS, f"the request {key} is already being answered")
         if len(offer.active) >= MOST_ACTIVE:
-            raise RpcError(mcp_over_acp.RESOURCE_LIMIT, f"more than {MOST_ACTIVE} requests at a time")
+            raise RpcError(RESOURCE_LIMIT, f"more than {MOST_ACTIVE} requests at a time")
         offer.active.add(key)
         running = self._running[acp_id] = _Running(CancellableOperation(), offer, envelope.connection_id)
 
@@ -214,7 +215,7 @@ class McpProxy(SessionServersProxy):
                 offer.active.discard(key)
                 del self._running[acp_id]
 
-        self.place.spawn(answer(), f"{envelope.method} of {offer.server.name}")
+        self.node.spawn(answer(), f"{envelope.method} of {offer.server.name}")
 
     async def _answer(
         self, message: Message, acp_id: RequestId, envelope: McpEnvelope, running: _Running
@@ -237,10 +238,10 @@ class McpProxy(SessionServersProxy):
         except Exception:  # top level of a server: the request is refused, and the chain goes on
             log.exception("the MCP server %s failed", server.name)
             what = f"the MCP server {server.name} failed"
-            self.refuse_agent(message, RpcError(mcp_over_acp.BACKEND_FAILED, what))
+            self.refuse_agent(message, RpcError(BACKEND_FAILED, what))
             return
         write = mcp_over_acp.answer_call if envelope.connection_id is None else mcp_over_acp.answer_connected
-        self.place.send_right(write(acp_id, outcome))
+        self.node.send_right(write(acp_id, outcome))
 
     def _notify(self, message: Message, envelope: McpEnvelope, method: str, params: Any) -> None:
         if envelope.connection_id is None:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from msgspec import Raw
 
 from portico.acp.extensions import SessionPlacement
+from portico.acp.session_id import read_session_id
 from portico.conductor.mcp_bridge.server_list import (
     SessionOpening,
     accepts_mcp_over,
     read_opening,
-    read_session_id,
 )
-from portico.conductor.message import Message, response
 from portico.conductor.proxy import Proxy
+from portico.rpc.messages import Message, response
 
 OPENING_METHODS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 CLOSING_METHODS = frozenset({"session/close", "session/delete"})
@@ -30,7 +30,7 @@ class ChainSession:
 
 
 class SessionServersProxy(Proxy, ABC):
-    """Override `servers_for` and `forget`; the list of servers of each new session goes through the first."""
+    """Override `servers_for`, which may change the servers of each new session, and `forget`."""
 
     client_methods = OPENING_METHODS | CLOSING_METHODS | {"initialize"}
 
@@ -41,14 +41,14 @@ class SessionServersProxy(Proxy, ABC):
 
     @abstractmethod
     def servers_for(self, session: ChainSession, servers: Sequence[Raw]) -> Sequence[Raw]:
-        """What the session is to be opened with, made from what it comes with."""
+        """The servers to open the session with, given those of the request."""
 
     @abstractmethod
     def forget(self, session: ChainSession) -> None:
         """The session could not be opened, or is closed."""
 
     def introduced(self, result: Raw) -> Raw:
-        """What the client is told the agent can do."""
+        """The result of `initialize` as the client gets it."""
         return result
 
     def from_client(self, message: Message) -> None:
@@ -67,7 +67,7 @@ class SessionServersProxy(Proxy, ABC):
             result = self.introduced(answer.result)
             if result is not answer.result:
                 answer = response(answer.id, result)  # type: ignore[arg-type]
-        self.place.send_left(answer)
+        self.node.send_left(answer)
 
     def _open(self, message: Message) -> None:
         opening = read_opening(message.params)
@@ -83,7 +83,7 @@ class SessionServersProxy(Proxy, ABC):
                 session.session_id = session.session_id or read_session_id(answer.result)
             else:
                 self._end(session)
-            self.place.send_left(answer)
+            self.node.send_left(answer)
 
         self.forward_right(self._changed(message, opening, session), answered)
 
@@ -98,7 +98,7 @@ class SessionServersProxy(Proxy, ABC):
             if isinstance(answer.result, Raw) and session_id is not None:
                 for session in [one for one in self._sessions if one.session_id == session_id]:
                     self._end(session)
-            self.place.send_left(answer)
+            self.node.send_left(answer)
 
         self.forward_right(message, answered)
 

@@ -1,7 +1,7 @@
 """Local socket where stdio shims connect, each with the token of its server.
 
-Where there are Unix sockets it lies in a folder that only this user can enter; elsewhere it is a loopback
-port. It is bound at once, so that its address can be given away, and is gone when `run` ends.
+A Unix socket, where there are any, is in a folder that only this user can enter; elsewhere it is a loopback port. It
+is bound at once, so that its address can be given to the agent, and closed when `run` ends.
 """
 
 import asyncio
@@ -10,23 +10,22 @@ import shutil
 import socket
 import tempfile
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from portico.conductor.mcp_bridge.stdio_shim import TCP, UNIX
+from portico.mcp.local_socket import OnConnect, loopback_socket, serve_connections
 from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream
 from portico.sandbox.sockets import socket_folder
 
 log = logging.getLogger(__name__)
 
-OnConnect = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
 ServeShim = Callable[[str, ByteStream], Awaitable[None]]
-"""Talks to the stand-in that brought this token, until it is gone. One that brings a wrong one is turned away."""
+"""Serves the shim that sent this token, until it disconnects. One with a wrong token is turned away."""
 
-_LONGEST_UNIX_PATH = 100  # What every system allows, with a little to spare.
+_LONGEST_UNIX_PATH = 100  # Every system allows this much.
 _REPORT_DEADLINE = 10.0
 
 
@@ -45,9 +44,9 @@ class ShimListener:
         return f"{TCP}{host}:{port}"
 
     async def run(self, serve: ServeShim) -> None:
-        """Welcome stand-ins until cancelled; then nothing of them is left."""
+        """Serve shims until cancelled; then all their connections are closed."""
         try:
-            await serve_connections(self._server, partial(self._welcome, serve), "an MCP stand-in")
+            await serve_connections(self._server, partial(self._accept, serve), "an MCP shim")
         finally:
             self.close()
 
@@ -60,7 +59,7 @@ class ShimListener:
             return await asyncio.start_unix_server(connected, sock=self._socket, limit=READ_SIZE)
         return await asyncio.start_server(connected, sock=self._socket, limit=READ_SIZE)
 
-    async def _welcome(
+    async def _accept(
         self, serve: ServeShim, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         stream = PipeStream(reader, writer)
@@ -69,9 +68,9 @@ class ShimListener:
                 token = (await reader.readuntil(b"\n")).decode(errors="replace").strip()
             await serve(token, stream)
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
-            log.warning("somebody came to the MCP socket and did not say why")
-        except Exception:  # top level of a link: the others go on
-            log.exception("a link to an MCP stand-in failed")
+            log.warning("a connection to the MCP socket sent no token")
+        except Exception:  # top level of a connection: the others go on
+            log.exception("a connection of an MCP shim failed")
         finally:
             await stream.close()
 
@@ -93,34 +92,6 @@ class ShimListener:
                 shutil.rmtree(folder)
             return None
         self._folder = folder
-        # Also at the end of the process, should it come before `run`.
+        # Also when the process ends without `run`.
         self._remove_folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return made
-
-
-async def serve_connections(
-    serve: Callable[[OnConnect], Awaitable[asyncio.Server]],
-    welcome: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]],
-    name: str,
-) -> None:
-    """Welcome whoever comes to a server, each in a task of its own, until cancelled; then all are over."""
-    async with asyncio.TaskGroup() as guests:
-
-        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            try:
-                guests.create_task(welcome(reader, writer), name=name)
-            except RuntimeError:
-                writer.close()  # The group is ending.
-
-        server = await serve(connected)
-        try:
-            await asyncio.get_running_loop().create_future()
-        finally:
-            server.close()
-
-
-def loopback_socket() -> socket.socket:
-    made = socket.socket(socket.AF_INET)
-    made.bind(("127.0.0.1", 0))
-    made.listen()
-    return made

@@ -25,7 +25,6 @@ from portico.acp.extensions import (
     fault_notification,
 )
 from portico.acp.lenient_decoder import decode
-from portico.conductor.message import Message, request
 from portico.conductor.permissions import wire_format as wire
 from portico.conductor.permissions.action import RequestedAction, requested_action
 from portico.conductor.permissions.approvals import Approvals
@@ -55,10 +54,14 @@ from portico.rpc.messages import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     REQUEST_CANCELLED,
+    CancelParams,
     ErrorObject,
+    Message,
     RequestId,
     RpcError,
+    cancelled_request_id,
     make_fault,
+    request,
 )
 
 log = logging.getLogger(__name__)
@@ -92,8 +95,8 @@ class PermissionBroker(SessionProxy):
     def from_client(self, message: Message) -> None:
         if message.method == "initialize":
             self._client_knows_portico = wire.knows_portico(message.params)
-            self.place.spawn(self._deny_at_the_end(), "denying what is left open")
-            self.place.send_right(message)
+            self.node.spawn(self._deny_at_the_end(), "denying what is left open")
+            self.node.send_right(message)
         elif message.method == SESSION_LEFT:
             self._leave(message)
         elif message.method == _STOP:
@@ -104,7 +107,7 @@ class PermissionBroker(SessionProxy):
     def from_agent(self, message: Message) -> None:
         if message.method == "session/update":
             self._told.hear(message, self.folders)
-            self.place.send_left(message)
+            self.node.send_left(message)
         elif message.method == CANCEL_REQUEST:
             self._withdraw(message)
         elif message.method in _OURS:
@@ -118,7 +121,7 @@ class PermissionBroker(SessionProxy):
         for shown_id, question in list(self._asked.items()):
             if question.root == session_id:
                 self._deny(self._asked.pop(shown_id))
-                self.tell_client(CANCEL_REQUEST, wire.PermissionCancel(shown_id))
+                self.tell_client(CANCEL_REQUEST, CancelParams(shown_id))
         self._remembered.forget(session_id)
         self._grants.forget(session_id)
         self._told.forget(session_id)
@@ -132,7 +135,7 @@ class PermissionBroker(SessionProxy):
 
     def _stop(self, message: Message) -> None:
         """A turn is stopped, and so is what is asked in it: no agent waits for a yes, and none comes after that."""
-        self.place.send_right(message)
+        self.node.send_right(message)
         with suppress(msgspec.DecodeError):
             session_id = codecs.decode_json(message.params, acp.CancelNotification).session_id
             for shown_id, question in list(self._asked.items()):
@@ -153,7 +156,7 @@ class PermissionBroker(SessionProxy):
 
     def _run_errand(self, message: Message) -> None:
         """Let the client do what nothing denies; a person is asked first about what is protected or in doubt."""
-        errand = read_client_request(message, self.place.next_id())
+        errand = read_client_request(message, self.node.next_id())
         root = None if errand is None else self._session_of(errand.session_id)
         if errand is None and message.method in ACTION_METHODS and self.folders:
             self.refuse_agent(
@@ -161,7 +164,7 @@ class PermissionBroker(SessionProxy):
             )
             return
         if errand is None or root is None:
-            self.place.send_left(message)
+            self.node.send_left(message)
             return
         reads_only = self.folders[root].reads_only
         deed = self._deed(errand.call, self.folders[root])
@@ -173,7 +176,7 @@ class PermissionBroker(SessionProxy):
             or self._grants.use(root, deed)
             or self._decisions.allowance(root, deed, reads_only=reads_only) is not None
         ):
-            self.place.send_left(message)
+            self.node.send_left(message)
             return
         question = request_for_client_method(message, errand.call, deed, root, self._suggestion(deed))
         if denial is None:
@@ -257,7 +260,7 @@ class PermissionBroker(SessionProxy):
 
     def _show(self, question: BrokeredRequest) -> None:
         """Show the question under an id of our own, so that no second answer to it means anything."""
-        shown_id, params = self.place.next_id(), question.params
+        shown_id, params = self.node.next_id(), question.params
         if self._client_knows_portico:
             params = wire.with_scopes(params, question.suggestion)
         elif question.suggestion is not None and self._shows_our_options(question):
@@ -323,17 +326,17 @@ class PermissionBroker(SessionProxy):
                 del self._asked[shown_id]
                 self._carry_out(other, PolicyDecision("allowed", "approval", kept.unscoped))
                 if not self._client_knows_portico:
-                    self.tell_client(CANCEL_REQUEST, wire.PermissionCancel(shown_id))
+                    self.tell_client(CANCEL_REQUEST, CancelParams(shown_id))
 
     def _withdraw(self, message: Message) -> None:
         """The agent takes a request back; a question of ours is known to the client by another id."""
-        taken_back = wire.cancelled_id(message.params)
+        taken_back = cancelled_request_id(message.params)
         for shown_id, question in self._asked.items():
             if question.message.id == taken_back:
                 self._withdrawn.add(shown_id)
-                self.tell_client(CANCEL_REQUEST, wire.PermissionCancel(shown_id))
+                self.tell_client(CANCEL_REQUEST, CancelParams(shown_id))
                 return
-        self.place.send_left(message)
+        self.node.send_left(message)
 
     def _allow(self, question: BrokeredRequest, option_id: str) -> None:
         self._grant(question)
@@ -350,7 +353,7 @@ class PermissionBroker(SessionProxy):
         if not question.is_client_request:
             self.answer_agent(question.message, answer)
         elif allows:
-            self.place.send_left(question.message)
+            self.node.send_left(question.message)
         else:
             self.refuse_agent(question.message, RpcError(INVALID_PARAMS, "the person did not allow it"))
 

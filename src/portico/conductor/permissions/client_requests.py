@@ -9,8 +9,8 @@ from typing import Any, Literal
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.conductor.message import Message
 from portico.domain import codecs
+from portico.rpc.messages import Message
 
 _READ, _WRITE, _RUN = "fs/read_text_file", "fs/write_text_file", "terminal/create"
 READ_METHODS = frozenset({_READ})

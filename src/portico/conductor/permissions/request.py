@@ -10,12 +10,12 @@ from msgspec import Raw
 
 from portico.acp import _schema as acp
 from portico.acp.extensions import PermissionDecided
-from portico.conductor.message import Message
 from portico.conductor.permissions import wire_format as wire
 from portico.conductor.permissions.action import RequestedAction
 from portico.conductor.permissions.decisions import PolicyDecision
 from portico.conductor.permissions.policy import PermissionRule
 from portico.domain import codecs
+from portico.rpc.messages import Message
 
 OptionMeaning = Literal["allow", "reject"]
 

@@ -12,7 +12,7 @@ import msgspec
 
 from portico.acp import _schema as acp
 from portico.acp.lenient_decoder import decode
-from portico.conductor.message import Message
+from portico.rpc.messages import Message
 
 MAX_OPEN_CALLS = 512
 _ABOUT = ("title", "name", "kind", "content", "locations", "raw_input")

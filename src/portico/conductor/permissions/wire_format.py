@@ -8,15 +8,14 @@ more. Either way the agent sees its own options only.
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import Raw, UnsetType
 
 from portico.acp import _schema as acp
 from portico.acp.extensions import VERSION, ChosenScope, OfferedScopes, PorticoCapabilities, Scope, from_meta
 from portico.acp.lenient_decoder import decode
-from portico.conductor.message import Message
 from portico.conductor.permissions.policy import PermissionRule
 from portico.domain import codecs
-from portico.rpc.messages import RequestId
+from portico.rpc.messages import Message
 
 _LONGEST_NAME = 80
 
@@ -33,10 +32,6 @@ class PermissionAnswer(msgspec.Struct, frozen=True):
     scope: Scope
     rule: str | None
     for_agent: Raw
-
-
-class PermissionCancel(msgspec.Struct, frozen=True, rename="camel"):
-    request_id: RequestId
 
 
 class RequestParts(msgspec.Struct, frozen=True, rename="camel"):
@@ -83,14 +78,6 @@ def read_answer(message: Message) -> PermissionAnswer | None:
         return None
     chosen = from_meta(response.meta, ChosenScope)
     return PermissionAnswer(response.outcome, chosen.scope, chosen.rule, _without_scope(message.result))
-
-
-def cancelled_id(params: Raw) -> RequestId | UnsetType:
-    """Which request a `$/cancel_request` is about."""
-    try:
-        return codecs.decode_json(params, PermissionCancel).request_id
-    except msgspec.DecodeError:
-        return UNSET
 
 
 def _without_scope(result: Raw) -> Raw:

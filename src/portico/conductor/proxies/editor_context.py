@@ -15,11 +15,11 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
-from portico.conductor.message import Message
 from portico.conductor.proxies.editor_state import EditorSelection, EditorState, read_editor_state
 from portico.conductor.session_proxy import SessionFolders, SessionProxy
 from portico.domain import codecs
 from portico.domain.secret_files import is_private
+from portico.rpc.messages import Message
 
 STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
 MAX_SELECTION = 8_000
@@ -54,7 +54,7 @@ class EditorContext(SessionProxy):
 
     def from_client(self, message: Message) -> None:
         if message.method == "session/prompt":
-            self.place.send_right(self._with_context(message))
+            self.node.send_right(self._with_context(message))
         else:
             super().from_client(message)
 

@@ -9,10 +9,19 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Raw, UnsetType
 
+from portico.acp.session_id import read_session_id
 from portico.conductor.tracing.records import AGENT, ChainClosed, ChainRecord, TraceFrame
-from portico.conductor.tracing.steps import session_id_in
 from portico.domain import codecs
-from portico.rpc.messages import CANCEL_REQUEST, NO_PARAMS, ErrorObject, Fault, Frame, RequestId, decode_frame
+from portico.rpc.messages import (
+    CANCEL_REQUEST,
+    NO_PARAMS,
+    ErrorObject,
+    Fault,
+    Frame,
+    RequestId,
+    cancelled_request_id,
+    decode_frame,
+)
 
 
 class SendNotification(msgspec.Struct, frozen=True):
@@ -107,7 +116,7 @@ class _ExchangeBuilder:
         elif isinstance(frame.id, UnsetType):
             self._told(frame.method, _params(frame))
         else:
-            exchange = RecordedExchange(method=frame.method, session=session_id_in(_params(frame)))
+            exchange = RecordedExchange(method=frame.method, session=read_session_id(_params(frame)))
             self.exchanges.append(exchange)
             self._open[frame.id] = exchange
             self._latest = exchange.beats
@@ -119,7 +128,7 @@ class _ExchangeBuilder:
             self._answered(frame)
             return
         params = _params(frame)
-        beats = self._beats_about(session_id_in(params))
+        beats = self._beats_about(read_session_id(params))
         if isinstance(frame.id, UnsetType):
             beats.append(SendNotification(frame.method, params))
         else:
@@ -128,11 +137,11 @@ class _ExchangeBuilder:
 
     def _told(self, method: str, params: Raw) -> None:
         """Of all notifications to an agent, those that stop it are the ones that it waits for."""
-        session = session_id_in(params)
+        session = read_session_id(params)
         if method == "session/cancel":
             stopped = [one for one in self._open.values() if one.session == session]
         elif method == CANCEL_REQUEST:
-            named = _named(params)
+            named = cancelled_request_id(params)
             stopped = [self._open[named]] if named in self._open else []
         else:
             return
@@ -146,7 +155,7 @@ class _ExchangeBuilder:
         result = frame.result if isinstance(frame.result, Raw) else Raw(b"null")
         error = frame.error if isinstance(frame.error, ErrorObject) else None
         exchange.beats.append(SendResponse(result, error))
-        exchange.opened = session_id_in(result)
+        exchange.opened = read_session_id(result)
         exchange.answered = True
         self._latest = exchange.beats
 
@@ -166,22 +175,11 @@ class _Made(msgspec.Struct, frozen=True, rename="camel"):
     terminal_id: str | None = None
 
 
-class _Cancel(msgspec.Struct, frozen=True, rename="camel"):
-    request_id: RequestId
-
-
 def terminal_id_in(result: Raw | UnsetType | None) -> str | None:
     """The terminal that an answer names."""
     try:
         return codecs.decode_json(result, _Made).terminal_id if isinstance(result, Raw) else None
     except (msgspec.DecodeError, RecursionError):
-        return None
-
-
-def _named(params: Raw) -> RequestId:
-    try:
-        return codecs.decode_json(params, _Cancel).request_id
-    except msgspec.DecodeError:
         return None
 
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.conductor.observer import ClosedBy
-from portico.rpc.connection import Direction as WireDirection
+from portico.rpc.frames import Direction as WireDirection
 from portico.rpc.messages import FaultKind
 
 VERSION = 1

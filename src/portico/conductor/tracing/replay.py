@@ -15,6 +15,7 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 from msgspec import Raw
 
+from portico.acp.session_id import read_session_id
 from portico.conductor.tracing.exchanges import (
     AgentRecording,
     AwaitCancel,
@@ -26,8 +27,8 @@ from portico.conductor.tracing.exchanges import (
     SendResponse,
     terminal_id_in,
 )
-from portico.conductor.tracing.steps import session_id_in
-from portico.rpc.connection import RpcConnection, RpcReply, Tap
+from portico.rpc.connection import RpcConnection, RpcReply
+from portico.rpc.frames import Tap, Transport
 from portico.rpc.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -37,7 +38,6 @@ from portico.rpc.messages import (
     RequestId,
     RpcError,
 )
-from portico.rpc.streams import ByteStream
 
 log = logging.getLogger(__name__)
 
@@ -48,12 +48,12 @@ _Asked = dict[RequestId, "asyncio.Task[Raw | None]"]
 class ReplayAgent:
     """Runs once, on a stream with a client at its other end."""
 
-    def __init__(self, recording: AgentRecording, stream: ByteStream, *, tap: Tap | None = None) -> None:
+    def __init__(self, recording: AgentRecording, transport: Transport, *, tap: Tap | None = None) -> None:
         self._recording = recording
         self._left: dict[tuple[str, str | None], deque[RecordedExchange]] = {}
         for exchange in recording.exchanges:
             self._left.setdefault((exchange.method, exchange.session), deque()).append(exchange)
-        self._connection = RpcConnection(stream, self, name="the client of a replay", tap=tap)
+        self._connection = RpcConnection(transport, self, name="the client of a replay", tap=tap)
         self._terminals: dict[str, str] = {}
         self._cancels: dict[str | None, asyncio.Event] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -76,10 +76,10 @@ class ReplayAgent:
 
     def notification(self, method: str, params: Raw) -> None:
         if method == "session/cancel":
-            self._cancel(session_id_in(params)).set()
+            self._cancel(read_session_id(params)).set()
 
     async def request(self, method: str, params: Raw) -> RpcReply:
-        exchange = self._next(method, session_id_in(params))
+        exchange = self._next(method, read_session_id(params))
         if AwaitCancel(exchange.session) in exchange.beats:
             self._cancel(exchange.session).clear()
         asked: _Asked = {}

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec import Raw, UnsetType
 
+from portico.acp.session_id import read_session_id
 from portico.conductor.tracing.json_diff import json_changes
 from portico.conductor.tracing.records import AGENT, CONDUCTOR, EDITOR, ChainDirection, TraceFrame
 from portico.domain import codecs
@@ -75,10 +76,6 @@ class _Inner(msgspec.Struct, frozen=True):
     params: Raw = NO_PARAMS
 
 
-class _About(msgspec.Struct, frozen=True, rename="camel"):
-    session_id: str | None = None
-
-
 class TraceFollower:
     """Give it the frames of one chain in their order."""
 
@@ -103,7 +100,7 @@ class TraceFollower:
         return step
 
     def _step(self, line: int, record: TraceFrame, frame: FrameMeaning) -> TraceStep:
-        at, session, asked = milliseconds(record.at), session_id_in(frame.body), None
+        at, session, asked = milliseconds(record.at), read_session_id(frame.body), None
         if frame.kind == "request":
             waiting = UnansweredRequest(record.sender, frame.id, frame.method, at, session, line)
             self._waiting[record.sender, frame.id] = waiting
@@ -174,14 +171,6 @@ def milliseconds(at: str) -> int:
         return round(datetime.fromisoformat(at).timestamp() * 1000)
     except ValueError:
         return 0
-
-
-def session_id_in(body: Raw) -> str | None:
-    """The session that parameters or a result name."""
-    try:
-        return codecs.decode_json(body, _About).session_id
-    except (msgspec.DecodeError, RecursionError):
-        return None
 
 
 def _inner(params: Raw) -> _Inner | None:

@@ -14,7 +14,6 @@ import msgspec
 from msgspec import Raw
 
 from portico import __version__
-from portico.conductor.message import Message
 from portico.conductor.observer import ChainSide, ClosedBy
 from portico.conductor.tracing.records import (
     AGENT,
@@ -33,9 +32,9 @@ from portico.conductor.tracing.records import (
 from portico.conductor.tracing.redaction import FrameRedactor
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
-from portico.rpc.connection import Direction as WireDirection
-from portico.rpc.connection import Tap
-from portico.rpc.messages import Fault, decode_frame
+from portico.rpc.frames import Direction as WireDirection
+from portico.rpc.frames import Tap
+from portico.rpc.messages import Fault, Message, decode_frame
 
 log = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ _Result = TypeVar("_Result")
 
 
 class ReviewCalls(SessionCalls):
-    """A decision that has begun is carried out, also when its caller leaves."""
+    """A decision that has started is completed even if the client disconnects."""
 
     async def get_proposal(self, request: pb.GetProposalRequest, _: Context, /) -> pb.GetProposalResponse:
         name = require_session_id(request.session_id)
@@ -114,14 +114,14 @@ class ReviewCalls(SessionCalls):
         name, mode = require_session_id(request.session_id), read_review_mode(request.mode)
         if mode is None:
             raise InvalidInput(
-                "The call has no mode.", suggestion="Choose direct, proposal, branch or worktree."
+                "mode is required.", suggestion="Set it to direct, proposal, branch or worktree."
             )
         await (await self.turn_queue.open(name)).set_mode(mode)
         return pb.SetReviewModeResponse(session=await self._detail(name))
 
     async def finish_review(self, request: pb.FinishReviewRequest, _: Context, /) -> pb.FinishReviewResponse:
         name, ending = require_session_id(request.session_id), read_review_ending(request.ending)
-        # Its agent must not stay in a folder that may go; it comes back with the next prompt.
+        # The agent must not stay in a folder that may be removed; it starts again with the next prompt.
         await self.turn_queue.release(name)
         done = await self._decided(self._reviews.finish(name, ending, request.message or None), name)
         return pb.FinishReviewResponse(commit=done.commit, reference=done.reference, notes=list(done.notes))

@@ -9,8 +9,9 @@ from connectrpc.codec import proto_binary_codec
 from portico.api.fields import one_of, to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
+from portico.config.settings import SettingDescription
+from portico.domain.catalog import PromptBlank
 from portico.domain.errors import InvalidInput
-from portico.doors.api.catalog import PromptBlank, SettingView
 from portico.doors.api.error_interceptor import ErrorInterceptor
 from portico.doors.api.json_codec import BoundedJsonCodec
 from portico.doors.api.review_calls import ReviewCalls
@@ -22,16 +23,16 @@ from portico.files.workspace import is_folder
 
 FOUND_FILES = 50
 MAX_REQUEST_BYTES = 48 * 1024 * 1024
-"""What may be attached to a prompt, and its encoding, fits; anything larger is refused."""
+"""Fits a prompt with the largest attachments; a larger request is refused."""
 
 
 class ApiService(ReviewCalls):
-    """The sessions of this host, and what surrounds them."""
+    """AgentService of this host."""
 
     async def get_server_info(
         self, request: pb.GetServerInfoRequest, _: Context, /
     ) -> pb.GetServerInfoResponse:
-        info = await self._surroundings.info()
+        info = await self._catalog.info()
         return pb.GetServerInfoResponse(
             version=info.version,
             page_build=info.page_build,
@@ -46,33 +47,33 @@ class ApiService(ReviewCalls):
             agents=[
                 pb.Agent(
                     name=one.name,
-                    title=one.title,
+                    title=one.name.capitalize(),
                     installed=one.installed,
-                    install_hint=one.install_hint,
-                    is_default=one.is_default,
+                    install_hint=" ".join(filter(None, (one.problem, one.hint))),
+                    is_default=one.default,
                 )
-                for one in await self._surroundings.agents(await self._folder(request.workspace))
+                for one in await self._catalog.agents(await self._folder(request.workspace))
             ]
         )
 
     async def list_scenarios(
         self, request: pb.ListScenariosRequest, _: Context, /
     ) -> pb.ListScenariosResponse:
-        found = await self._surroundings.scenarios(await self._folder(request.workspace))
+        scenarios, problems = await self._catalog.scenarios(await self._folder(request.workspace))
         return pb.ListScenariosResponse(
             scenarios=[
                 pb.Scenario(
                     name=one.name, description=one.description, model=one.model, is_default=one.is_default
                 )
-                for one in found.scenarios
+                for one in scenarios
             ],
-            problems=list(found.problems),
+            problems=list(problems),
         )
 
     async def list_providers(
         self, request: pb.ListProvidersRequest, _: Context, /
     ) -> pb.ListProvidersResponse:
-        found = await self._surroundings.providers(await self._folder(request.workspace))
+        providers, model = await self._catalog.providers(await self._folder(request.workspace))
         return pb.ListProvidersResponse(
             providers=[
                 pb.Provider(
@@ -85,30 +86,31 @@ class ApiService(ReviewCalls):
                     has_key=one.has_key,
                     models=list(one.models),
                 )
-                for one in found.providers
+                for one in providers
             ],
-            model=found.model,
+            model=model,
         )
 
     async def list_models(self, request: pb.ListModelsRequest, _: Context, /) -> pb.ListModelsResponse:
+        models, default = await self._catalog.models(await self._folder(request.workspace))
         return pb.ListModelsResponse(
             models=[
                 pb.Model(
                     name=one.name,
                     about=one.about,
-                    is_default=one.is_default,
-                    window=one.window,
+                    is_default=one.name == default,
+                    window=one.window or 0,
                     tools=one.tools,
                     images=one.images,
                 )
-                for one in await self._surroundings.models(await self._folder(request.workspace))
+                for one in models
             ]
         )
 
     async def complete_model(
         self, request: pb.CompleteModelRequest, _: Context, /
     ) -> AsyncIterator[pb.CompleteModelResponse]:
-        answer = self._surroundings.complete(await self._folder(request.workspace), request)
+        answer = self._catalog.complete(await self._folder(request.workspace), request)
         async with aclosing(merge_streams(answer, closing=self._closing)) as stream:
             async for update in stream:
                 if update is not None:
@@ -131,18 +133,20 @@ class ApiService(ReviewCalls):
 
     async def set_secret(self, request: pb.SetSecretRequest, _: Context, /) -> pb.SetSecretResponse:
         if not request.name:
-            raise InvalidInput("The secret has no name.", suggestion="Name the variable it is for.")
-        keeper = await self._surroundings.keep_secret(request.name, request.value)
+            raise InvalidInput(
+                "name is required.", suggestion="Set it to the environment variable of the secret."
+            )
+        keeper = await self._catalog.keep_secret(request.name, request.value)
         self.turn_queue.mark_agents_outdated()
         return pb.SetSecretResponse(keeper=pb.SecretKeeper[keeper.upper()])
 
     async def find_files(self, request: pb.FindFilesRequest, _: Context, /) -> pb.FindFilesResponse:
         summary = await self._service.show(require_session_id(request.session_id))
-        found = await self._surroundings.find_files(
+        found = await self._catalog.find_files(
             Path(summary.workspace), request.query, page_size(request.limit, FOUND_FILES)
         )
         return pb.FindFilesResponse(
-            files=[pb.FoundFile(path=one.path, matched=list(one.matched)) for one in found]
+            files=[pb.FoundFile(path=one.path, matched=list(one.places)) for one in found]
         )
 
     async def list_prompts(self, request: pb.ListPromptsRequest, _: Context, /) -> pb.ListPromptsResponse:
@@ -154,24 +158,22 @@ class ApiService(ReviewCalls):
                     origin=pb.PromptOrigin[one.origin.upper()],
                     problem=one.problem,
                 )
-                for one in await self._surroundings.prompts(await self._folder(request.workspace))
+                for one in await self._catalog.prompts(await self._folder(request.workspace))
             ]
         )
 
     async def get_prompt(self, request: pb.GetPromptRequest, _: Context, /) -> pb.GetPromptResponse:
-        pieces = await self._surroundings.prompt(await self._folder(request.workspace), request.name)
+        pieces = await self._catalog.prompt(await self._folder(request.workspace), request.name)
         return pb.GetPromptResponse(pieces=[_piece(one) for one in pieces])
 
     async def get_settings(self, request: pb.GetSettingsRequest, _: Context, /) -> pb.GetSettingsResponse:
-        found = await self._surroundings.settings(await self._folder(request.workspace))
-        return pb.GetSettingsResponse(
-            settings=[_setting(one) for one in found.settings], problems=list(found.problems)
-        )
+        settings, problems = await self._catalog.settings(await self._folder(request.workspace))
+        return pb.GetSettingsResponse(settings=[_setting(one) for one in settings], problems=list(problems))
 
     async def set_settings(self, request: pb.SetSettingsRequest, _: Context, /) -> pb.SetSettingsResponse:
-        await self._surroundings.change_settings([(one.name, one.value_json) for one in request.settings])
-        found = await self._surroundings.settings(await self._folder(""))
-        return pb.SetSettingsResponse(settings=[_setting(one) for one in found.settings])
+        await self._catalog.change_settings([(one.name, one.value_json) for one in request.settings])
+        settings, _problems = await self._catalog.settings(await self._folder(""))
+        return pb.SetSettingsResponse(settings=[_setting(one) for one in settings])
 
     async def list_approvals(
         self, request: pb.ListApprovalsRequest, _: Context, /
@@ -179,31 +181,31 @@ class ApiService(ReviewCalls):
         return pb.ListApprovalsResponse(
             approvals=[
                 pb.Approval(
-                    approval_id=one.approval_id,
-                    agent=one.agent,
+                    approval_id=one.id,
+                    agent=one.agent or "",
                     rule=one.rule,
-                    workspace=one.workspace,
-                    given_at=to_time(one.given_at),
+                    workspace=one.workspace or "",
+                    given_at=to_time(one.created_at),
                 )
-                for one in self._surroundings.approvals()
+                for one in self._catalog.approvals()
             ]
         )
 
     async def revoke_approval(
         self, request: pb.RevokeApprovalRequest, _: Context, /
     ) -> pb.RevokeApprovalResponse:
-        self._surroundings.revoke_approval(request.approval_id)
+        self._catalog.revoke_approval(request.approval_id)
         return pb.RevokeApprovalResponse()
 
     async def _folder(self, workspace: str) -> Path:
-        """One that is gone has nothing in it; InvalidInput for what cannot be a folder."""
-        folder = Path(workspace) if workspace else self._surroundings.workspace
+        """The folder of a request, or the server's. It may be gone. Raises InvalidInput for an invalid path."""
+        folder = Path(workspace) if workspace else self._catalog.workspace
         await within_deadline(lambda: is_folder(folder))
         return folder
 
 
 def stream_paths() -> frozenset[str]:
-    """Where the calls are whose answers go on: by the contract, not by what a caller says."""
+    """Paths of the streaming calls of the contract."""
     described = AgentService.desc()
     return frozenset(
         f"/{described.type_name}/{method.name}"
@@ -229,7 +231,10 @@ def _piece(piece: str | PromptBlank) -> pb.PromptPiece:
     return pb.PromptPiece(piece=one_of("blank", blank))
 
 
-def _setting(view: SettingView) -> pb.Setting:
+def _setting(setting: SettingDescription) -> pb.Setting:
     return pb.Setting(
-        name=view.name, value_json=view.value_json, source=view.source, description=view.description
+        name=setting.name,
+        value_json=setting.value_json,
+        source=setting.source,
+        description=setting.description,
     )

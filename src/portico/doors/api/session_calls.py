@@ -17,7 +17,7 @@ from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import InvalidInput
 from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
 from portico.domain.ids import SessionId
-from portico.doors.api.catalog import ServerCatalog
+from portico.doors.api.catalog import Catalog
 from portico.doors.api.event_messages import to_event, to_options, to_todos
 from portico.doors.api.review_messages import read_review_mode, to_proposal
 from portico.doors.api.session_messages import (
@@ -62,26 +62,26 @@ class SessionCalls(AgentService):
         service: SessionService,
         ports: Ports,
         reviews: ReviewActions,
-        surroundings: ServerCatalog,
+        catalog: Catalog,
         closing: asyncio.Event,
         windows: WindowRegistry | None = None,
     ) -> None:
         self.drafts = Drafts(ports.store, ports.clock)
-        self.turn_queue = TurnQueue(service, self.drafts, surroundings.agent_of)
+        self.turn_queue = TurnQueue(service, self.drafts, catalog.agent_of)
         self.cleanup = SessionCleanup(service, self.turn_queue, self.drafts, ports.store, ports.clock)
         self._service = service
         self._store = ports.store
         self._reviews = reviews
         self._list = SessionList(service, ports.store, ports.clock)
-        self._surroundings = surroundings
+        self._catalog = catalog
         self._closing = closing
         self._editors = WindowCalls(windows, closing)
 
     async def start_session(self, request: pb.StartSessionRequest, _: Context, /) -> pb.StartSessionResponse:
-        workspace = Path(request.workspace) if request.workspace else self._surroundings.workspace
-        await within_deadline(lambda: resolve_workspace(workspace))  # before its settings are looked for
-        spec = await self._surroundings.agent(request.agent, workspace)
-        mode = read_review_mode(request.mode) or await self._surroundings.mode(workspace)
+        workspace = Path(request.workspace) if request.workspace else self._catalog.workspace
+        await within_deadline(lambda: resolve_workspace(workspace))  # before its settings are read
+        spec = await self._catalog.agent(request.agent, workspace)
+        mode = read_review_mode(request.mode) or await self._catalog.mode(workspace)
         started = await self._service.start(workspace, spec, mode=mode, reads_only=request.reads_only)
         self.turn_queue.start_agent_ahead(started)
         return pb.StartSessionResponse(session=await self._detail(started))
@@ -241,7 +241,7 @@ class SessionCalls(AgentService):
             case "queue_removal":
                 await self.turn_queue.remove(name, said.value.prompt_id)
             case _:
-                raise InvalidInput("The call says nothing.", suggestion="Set one of the events.")
+                raise InvalidInput("event is required.", suggestion="Set one of its fields.")
         return pb.SubmitClientEventResponse()
 
     async def set_session_config(
@@ -249,7 +249,7 @@ class SessionCalls(AgentService):
     ) -> pb.SetSessionConfigResponse:
         name = require_session_id(request.session_id)
         if request.value is None:
-            raise InvalidInput("The call has no value.", suggestion="Set choice or switched_on.")
+            raise InvalidInput("value is required.", suggestion="Set choice or switched_on.")
         session = await self.turn_queue.open(name)
         await session.set_option(request.option_id, request.value.value)
         view = await self._service.view(name)
@@ -269,7 +269,7 @@ class SessionCalls(AgentService):
         return pb.WriteTodosResponse(todos=to_todos(written))
 
     async def _decide(self, name: SessionId, decisions: Sequence[pb.PermissionDecision]) -> None:
-        """Pass every answer on, also when another door was faster with one of them; that is told then."""
+        """Submit all decisions, even if a request was already answered elsewhere; that is raised afterwards."""
         session = self._service.session(name)
         refused: InvalidInput | None = None
         for one in decisions:

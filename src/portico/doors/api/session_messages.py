@@ -54,12 +54,12 @@ def to_summary(listed: SessionListEntry) -> pb.SessionSummary:
     )
 
 
-def to_detail(view: SessionView, desk: SessionDraft) -> pb.SessionDetail:
+def to_detail(view: SessionView, draft: SessionDraft) -> pb.SessionDetail:
     waiting = len(view.permissions) + len(view.questions)
     listed = SessionListEntry(
         summary=view.summary,
-        drafted=desk.drafted,
-        queued=len(desk.queue),
+        drafted=draft.drafted,
+        queued=len(draft.queue),
         waiting=waiting,
         sandbox=view.sandbox,
     )
@@ -67,7 +67,7 @@ def to_detail(view: SessionView, desk: SessionDraft) -> pb.SessionDetail:
         summary=to_summary(listed),
         permissions=[to_permission(one) for one in view.permissions],
         questions=[to_question(one) for one in view.questions],
-        desk=to_drafts(desk),
+        desk=to_drafts(draft),
         prompt_capabilities=pb.PromptCapabilities(
             image=view.takes.image, audio=view.takes.audio, embedded_context=view.takes.embedded_context
         ),
@@ -91,12 +91,12 @@ def to_detail(view: SessionView, desk: SessionDraft) -> pb.SessionDetail:
     return detail
 
 
-def to_drafts(desk: SessionDraft) -> pb.Desk:
+def to_drafts(draft: SessionDraft) -> pb.Desk:
     return pb.Desk(
-        draft=desk.draft,
-        client_id=desk.client_id,
-        queue=[to_queued(one) for one in desk.queue],
-        revision=desk.revision,
+        draft=draft.draft,
+        client_id=draft.client_id,
+        queue=[to_queued(one) for one in draft.queue],
+        revision=draft.revision,
     )
 
 

@@ -44,16 +44,16 @@ def to_window_update(update: windows.WindowUpdate | None) -> pb.AttachEditorResp
     """An update for a window; None is a heartbeat."""
     match update:
         case None:
-            told = one_of("heartbeat", pb.Heartbeat())
+            message = one_of("heartbeat", pb.Heartbeat())
         case windows.WindowAttached(editor_id=editor_id):
-            told = one_of("attached", pb.EditorAttached(editor_id=editor_id))
+            message = one_of("attached", pb.EditorAttached(editor_id=editor_id))
         case windows.WindowRequest():
-            told = one_of("request", _request(update))
+            message = one_of("request", _request(update))
         case windows.WindowRequestCancelled(request_id=request_id):
-            told = one_of("cancelled", pb.EditorRequestCancelled(request_id=request_id))
+            message = one_of("cancelled", pb.EditorRequestCancelled(request_id=request_id))
         case _:
             assert_never(update)
-    return pb.AttachEditorResponse(update=told)
+    return pb.AttachEditorResponse(update=message)
 
 
 def read_window_answer(said: pb.EditorReply) -> windows.WindowResult:

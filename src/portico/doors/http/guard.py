@@ -63,8 +63,8 @@ class RequestGuard:
             )
         if request.headers("content-length") and request.headers("transfer-encoding"):
             # A proxy may use one and the server the other (request smuggling).
-            told = "A request must not have both Content-Length and Transfer-Encoding."
-            raise RequestRefused(400, "invalid_argument", told, [(b"connection", b"close")])
+            message = "A request must not have both Content-Length and Transfer-Encoding."
+            raise RequestRefused(400, "invalid_argument", message, [(b"connection", b"close")])
         host = request.header("host")
         if host is None or host.lower() not in _own_hosts(request.port):
             raise RequestRefused(403, "permission_denied", "The Host header does not match this server.")

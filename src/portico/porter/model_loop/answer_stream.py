@@ -19,7 +19,7 @@ from portico.porter.models.model import (
     ToolCallChunk,
     ToolCallReady,
 )
-from portico.porter.tasks import silence_failure
+from portico.processes.tasks import silence_failure
 
 GATHER_SECONDS = 0.04
 

@@ -10,15 +10,20 @@ from pathlib import Path
 
 import msgspec
 
+from portico import __version__
 from portico.acp import _schema as schema
+from portico.domain.provider_keys import without_provider_keys
+from portico.mcp.client import MOST_TOOLS, McpClient
 from portico.mcp.client_transport import McpServerFailed, McpServerTimedOut, McpTransport
-from portico.porter.mcp.client import MOST_TOOLS, McpClient
-from portico.porter.mcp.server_requests import ServerRequests
-from portico.porter.tasks import silence_failure
+from portico.mcp.protocol import McpImplementation
+from portico.porter.mcp_requests import ServerRequests
 from portico.porter.tools.mcp_tool import McpTool
 from portico.porter.tools.tool import ModelTool
 from portico.porter.turn import PorterTurn
+from portico.processes.tasks import silence_failure
+from portico.sandbox.wrapper import sandbox_wrapper
 
+PORTER = McpImplementation("porter", __version__)
 _MOST_DESCRIPTION = 512 * 1024
 """Bytes of what the tools of one server take: more than that leaves a model no room to work."""
 _LEFT_OUT = "Its tools are left out."
@@ -43,7 +48,7 @@ class McpServers:
         self._folders = tuple(folders)
         self._environ = environ
         self._can_ask = can_ask
-        self._open: dict[str, McpClient] = {}
+        self._open: dict[str, tuple[McpClient, ServerRequests]] = {}
         self._looking: dict[str, asyncio.Task[Sequence[McpTool]]] = {}
         self._silent: set[str] = set()
         self._told: set[str] = set()
@@ -64,7 +69,7 @@ class McpServers:
             looking.cancel()
         await asyncio.gather(*self._looking.values(), return_exceptions=True)
         while self._open:
-            await self._open.popitem()[1].close()
+            await self._open.popitem()[1][0].close()
 
     async def _tools_of(self, server: schema.McpServer, turn: PorterTurn) -> Sequence[McpTool]:
         """Those that it has now, if it is known to be silent; else it is waited for."""
@@ -107,44 +112,60 @@ class McpServers:
 
     async def _listed(self, server: schema.McpServer, *, long_timeout: bool) -> Sequence[McpTool]:
         """The tools of a server, which is started anew if it has ended meanwhile."""
-        if (client := self._open.get(server.name)) is not None:
+        if (known := self._open.get(server.name)) is not None:
+            client, requests = known
             try:
-                return [McpTool(client, described) for described in await client.tools()]
+                return [McpTool(client, described, requests) for described in await client.tools()]
             except McpServerTimedOut:
                 await self._give_up(server.name)
                 raise
             except McpServerFailed:
                 await self._give_up(server.name)
-        asked = ServerRequests(self._folders, can_ask=self._can_ask)
-        client = McpClient(server.name, await self._channel(server, asked), asked)
+        requests = ServerRequests(self._folders, can_ask=self._can_ask)
+        transport = await self._transport(server, requests)
+        client = McpClient(server.name, transport, requests, PORTER)
         try:
             await client.begin(long_timeout=long_timeout)
             listed = await client.tools(long_timeout=long_timeout)
         except BaseException:
             await client.close()
             raise
-        self._open[server.name] = client
-        return [McpTool(client, described) for described in listed]
+        self._open[server.name] = client, requests
+        return [McpTool(client, described, requests) for described in listed]
 
-    async def _channel(self, server: schema.McpServer, asked: ServerRequests) -> McpTransport:
+    async def _transport(self, server: schema.McpServer, requests: ServerRequests) -> McpTransport:
         match server.type:
             case None | "stdio" if server.command:
-                from portico.porter.mcp.stdio_transport import open_stdio
-
-                return await open_stdio(server, self._folders[0], self._environ, asked)
+                return await open_program(server, self._folders[0], self._environ, requests)
             case "http" if server.url:
-                from portico.porter.mcp.http_transport import McpHttpTransport
+                from portico.mcp.http_transport import McpHttpTransport
 
                 headers = {header.name: header.value for header in server.headers or ()}
-                return McpHttpTransport(server.name, server.url, headers, asked)
+                return McpHttpTransport(server.name, server.url, headers, requests)
             case kind:
                 raise McpServerFailed(
-                    f"The MCP server {server.name} is of the kind {kind!r}, which Porter does not speak."
+                    f"The MCP server {server.name} is of the kind {kind!r}, which Porter does not support."
                 )
 
     async def _give_up(self, name: str) -> None:
-        if (client := self._open.pop(name, None)) is not None:
-            await client.close()
+        if (known := self._open.pop(name, None)) is not None:
+            await known[0].close()
+
+
+async def open_program(
+    server: schema.McpServer, cwd: Path, environ: Mapping[str, str], requests: ServerRequests
+) -> McpTransport:
+    """Start a server that is a program, without the keys of model providers. McpServerFailed if it cannot start."""
+    from portico.mcp.stdio_transport import ServerProgram, open_stdio
+
+    added = {variable.name: variable.value for variable in server.env or ()}
+    program = ServerProgram(
+        command=(server.command or "", *(server.args or ())),
+        cwd=cwd,
+        environ={**without_provider_keys(environ), **added},
+        wrapper=sandbox_wrapper(environ),
+    )
+    return await open_stdio(server.name, program, requests)
 
 
 def _told_apart(servers: Sequence[schema.McpServer]) -> tuple[schema.McpServer, ...]:

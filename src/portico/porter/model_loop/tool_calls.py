@@ -15,10 +15,10 @@ from portico.domain.errors import InvalidInput, PorticoError, StoreFailed
 from portico.porter.history import INTERRUPTED, failed_result
 from portico.porter.model_loop.repetition import RepetitionGuard
 from portico.porter.models.model import ModelText, ModelToolCall, ModelToolResult
-from portico.porter.tasks import silence_failure
 from portico.porter.tool_call import CRASHED, ToolCallDetails, ToolError, was_shown
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.tool import ModelTool, ToolOutcome
+from portico.processes.tasks import silence_failure
 from portico.rpc.messages import ConnectionLost
 
 log = logging.getLogger(__name__)

@@ -4,13 +4,16 @@ import base64
 import binascii
 import re
 from collections.abc import Collection
+from functools import partial
 
 import msgspec
 
 from portico.acp import _schema as schema
 from portico.domain import codecs
+from portico.mcp.client import McpClient
 from portico.mcp.client_transport import McpServerFailed
-from portico.porter.mcp.client import McpClient, RemoteToolContent, RemoteToolDescription, RemoteToolResult
+from portico.mcp.messages import ToolCallResult, ToolContent, ToolDeclaration
+from portico.porter.mcp_requests import ServerRequests
 from portico.porter.models.model import ModelImage, ModelText, ToolSpec
 from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
@@ -28,8 +31,9 @@ class McpTool:
     together = False
     changes = True
 
-    def __init__(self, client: McpClient, described: RemoteToolDescription) -> None:
+    def __init__(self, client: McpClient, described: ToolDeclaration, requests: ServerRequests) -> None:
         self._client = client
+        self._requests = requests
         self._described = described
         self.name = f"{_plain(client.name)[:24]}__{_plain(described.name)}"[:_LONGEST_NAME]
 
@@ -67,7 +71,9 @@ class McpTool:
                 return await context.turn.ask_form(call, f"{self._client.name} asks: {words}", form)
 
             try:
-                called = await self._client.call(self._described.name, given, ask)
+                called = await self._client.call(
+                    self._described.name, given, partial(self._requests.calling, ask)
+                )
             except RpcError as error:
                 raise ToolError(f"The server refused the call: {error.reason}") from error
             except McpServerFailed as error:
@@ -79,14 +85,14 @@ class McpTool:
         return outcome
 
 
-def _outcome(called: RemoteToolResult) -> ToolOutcome:
+def _outcome(called: ToolCallResult) -> ToolOutcome:
     parts = tuple(map(_part, called.content))
     if not parts and called.structured_content is not None:
         parts = (ModelText(msgspec.json.encode(called.structured_content).decode()),)
     return ToolOutcome(parts or (ModelText("It answered with nothing."),), failed=called.is_error)
 
 
-def _part(part: RemoteToolContent) -> ModelText | ModelImage:
+def _part(part: ToolContent) -> ModelText | ModelImage:
     match part.type:
         case "text":
             return ModelText(part.text or "")

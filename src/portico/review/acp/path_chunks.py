@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Raw
 
-from portico.conductor.message import Message
 from portico.domain import codecs
+from portico.rpc.messages import Message
 
 _TEXTS = frozenset({"agent_message_chunk", "agent_thought_chunk"})
 _NAME = frozenset("_.~-")

@@ -14,15 +14,15 @@ import msgspec
 from msgspec import Raw, UnsetType
 
 from portico.acp.extensions import PERMISSION_DECIDED, SESSION_LEFT, placement_in
+from portico.acp.session_id import read_session_id
 from portico.conductor.mcp_bridge.session_servers import CLOSING_METHODS, OPENING_METHODS
-from portico.conductor.message import Message, failure, response
 from portico.conductor.proxy import Proxy
 from portico.conductor.session_proxy import succeeded
 from portico.domain import codecs
 from portico.processes.relocation import matching_roots
 from portico.review.acp.path_chunks import PathChunkBuffer
 from portico.review.acp.path_rewriter import PathRewriter
-from portico.rpc.messages import ErrorObject, RpcError
+from portico.rpc.messages import ErrorObject, Message, RpcError, failure, response
 
 _SERVERS = "mcpServers"
 _FOLDERS = "additionalDirectories"
@@ -91,10 +91,6 @@ class _Opening(msgspec.Struct, frozen=True, rename="camel"):
     meta: Any = msgspec.field(default=None, name="_meta")
 
 
-class _Session(msgspec.Struct, frozen=True, rename="camel"):
-    session_id: str | None = None
-
-
 class FolderPair:
     """Folder in which an agent works, and the workspace that it replaces.
 
@@ -127,24 +123,24 @@ class PathTranslation(Proxy):
         elif message.method == _PROMPT:
             self._prompt(message)
         elif message.method == SESSION_LEFT:
-            self._forget(_session_of(message.params))
-            self.place.send_right(message)
+            self._forget(read_session_id(message.params))
+            self.node.send_right(message)
         else:
             self.forward_right(message, lambda answer: self._ended(message, answer))
 
     def from_agent(self, message: Message) -> None:
         if message.method == _UPDATE:
             for piece in self._pieces.taken(message):
-                self.place.send_left(self._translated(piece))
+                self.node.send_left(self._translated(piece))
             return
         self._say_the_rest()
         translated = self._translated(message)
-        pair = self._open.get(_session_of(message.params) or "") if message.method == _ELICIT else None
+        pair = self._open.get(read_session_id(message.params) or "") if message.method == _ELICIT else None
         if pair is None:
-            self.place.send_left(translated)
+            self.node.send_left(translated)
         else:
             self.forward_left(
-                translated, lambda answer: self.place.send_right(_changed(answer, pair.for_agent))
+                translated, lambda answer: self.node.send_right(_changed(answer, pair.for_agent))
             )
 
     def _begin(self, message: Message) -> None:
@@ -154,7 +150,7 @@ class PathTranslation(Proxy):
             # A session may come back to the workspace itself.
             named = asked.session_id if asked is not None and message.method in _NAMED_BY_CLIENT else None
             self._forget(named)
-            self.place.send_right(message)
+            self.node.send_right(message)
             return
         # From the question on: a session that is loaded speaks before it is there.
         self._opening.append(pair)
@@ -167,32 +163,32 @@ class PathTranslation(Proxy):
         self._opening.remove(pair)
         if succeeded(answer):
             naming = asked.params if asked.method in _NAMED_BY_CLIENT else answer.result
-            session_id = _session_of(naming) if isinstance(naming, Raw) else None
+            session_id = read_session_id(naming) if isinstance(naming, Raw) else None
             if session_id is not None:
                 self._open[session_id] = pair
-        self.place.send_left(_changed(answer, pair.for_person))
+        self.node.send_left(_changed(answer, pair.for_person))
         self._count()
 
     def _ended(self, asked: Message, answer: Message) -> None:
         if succeeded(answer):
-            self._forget(_session_of(asked.params))
-        self.place.send_left(answer)
+            self._forget(read_session_id(asked.params))
+        self.node.send_left(answer)
 
     def _prompt(self, message: Message) -> None:
-        pair = self._open.get(_session_of(message.params) or "") if self._open else None
+        pair = self._open.get(read_session_id(message.params) or "") if self._open else None
         if pair is None:
-            self.place.send_right(message)
+            self.node.send_right(message)
         else:
             translated = _changed(message, pair.for_agent)
             self.forward_right(translated, self._prompted)
 
     def _prompted(self, answer: Message) -> None:
         self._say_the_rest()
-        self.place.send_left(self._translated(answer))
+        self.node.send_left(self._translated(answer))
 
     def _say_the_rest(self) -> None:
         for piece in self._pieces.released():
-            self.place.send_left(self._translated(piece))
+            self.node.send_left(self._translated(piece))
 
     def _translated(self, message: Message) -> Message:
         """A message as the person is to read it. Folders are the sessions' own, so it need not say whose it is."""
@@ -239,12 +235,5 @@ def _changed(message: Message, replacing: PathRewriter) -> Message:
 def _read_opening(params: Raw) -> _Opening | None:
     try:
         return codecs.decode_json(params, _Opening)
-    except msgspec.DecodeError:
-        return None
-
-
-def _session_of(params: Raw) -> str | None:
-    try:
-        return codecs.decode_json(params, _Session).session_id
     except msgspec.DecodeError:
         return None

@@ -15,7 +15,6 @@ import msgspec
 from portico.acp.extensions import PROPOSAL_UPDATED
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
 from portico.conductor.mcp_bridge.session_servers import ChainSession
-from portico.conductor.message import Message
 from portico.conductor.permissions.wire_format import knows_portico
 from portico.domain.errors import PorticoError
 from portico.domain.events import ProposalUpdated
@@ -31,6 +30,7 @@ from portico.mcp.tools import (
 )
 from portico.review.acp.change_request import AskedChanges, ChangeReader
 from portico.review.text.change_set import ChangeSet
+from portico.rpc.messages import Message
 
 SERVER_NAME = "portico-review"
 _DESCRIPTION = """Proposes changes to files of the workspace without writing them.

@@ -18,10 +18,9 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp.extensions import SessionPlacement, placement_in, to_meta
 from portico.acp.lenient_decoder import decode
+from portico.acp.session_id import read_session_id
 from portico.conductor.mcp_bridge.session_servers import OPENING_METHODS
-from portico.conductor.message import Message, outcome, response
 from portico.conductor.session_proxy import succeeded
-from portico.conductor.successor import cancelled_request_id
 from portico.domain import codecs
 from portico.domain.errors import PorticoError, StoreFailed
 from portico.domain.ids import SessionId
@@ -37,7 +36,11 @@ from portico.rpc.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     REQUEST_CANCELLED,
+    Message,
     RpcError,
+    cancelled_request_id,
+    outcome,
+    response,
 )
 from portico.sessions.ports import EditorFiles
 
@@ -51,10 +54,6 @@ class _Opening(msgspec.Struct, frozen=True, rename="camel"):
     cwd: str
     session_id: str | None = None
     meta: Any = msgspec.field(default=None, name="_meta")
-
-
-class _Session(msgspec.Struct, frozen=True, rename="camel"):
-    session_id: str
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -117,8 +116,8 @@ class ReviewProxy(WorkingCopyProxy):
         match message.method:
             case "initialize":
                 self.met(message.params)
-                self.place.spawn(self._end_turns_at_the_end(), "ending turns with the chain")
-                self.place.send_right(message)
+                self.node.spawn(self._end_turns_at_the_end(), "ending turns with the chain")
+                self.node.send_right(message)
             case "session/prompt":
                 self._prompt(message)
             case "session/cancel":
@@ -130,14 +129,14 @@ class ReviewProxy(WorkingCopyProxy):
             case "session/delete":
                 self.forward_right(message, lambda answer: self._deleted(message, answer))
             case _:
-                self.place.spawn(self._open_session(message), "opening a session")
+                self.node.spawn(self._open_session(message), "opening a session")
 
     async def _open_session(self, message: Message) -> None:
         """Open a session in its working copy, and name the workspace in `_meta`."""
         try:
             asked = codecs.decode_json(message.params, _Opening)
         except msgspec.DecodeError:
-            self.place.send_right(message)
+            self.node.send_right(message)
             return
         options, workspace = self._options, Path(asked.cwd)
         known = None
@@ -168,7 +167,7 @@ class ReviewProxy(WorkingCopyProxy):
             if files is not None:
                 self.opening.remove(files)
             if not succeeded(answer) and known is None:
-                self.place.spawn(self._forget(session_id, workspace, answer), "forgetting a session")
+                self.node.spawn(self._forget(session_id, workspace, answer), "forgetting a session")
                 return
             if succeeded(answer):
                 naming = message.params if message.method in _NAMED_BY_CLIENT else outcome(answer)
@@ -180,7 +179,7 @@ class ReviewProxy(WorkingCopyProxy):
                     files=files,
                 )
                 self._opened(session, confined=confined)
-            self.place.send_left(answer)
+            self.node.send_left(answer)
 
         self.forward_right(message.with_params(params), answered)
 
@@ -216,14 +215,12 @@ class ReviewProxy(WorkingCopyProxy):
         options, agent_session_id = self._options, _session_of(asked.params)
         known = options.sessions.find(options.agent, agent_session_id)
         if known is None or not succeeded(answer):
-            self.place.send_left(answer)
+            self.node.send_left(answer)
             return
         self.sessions.pop(agent_session_id, None)
         self._editor_turns.pop(agent_session_id, None)
         options.sessions.forget(options.agent, agent_session_id)
-        self.place.spawn(
-            self._forget(known.session_id, Path(known.workspace), answer), "forgetting a session"
-        )
+        self.node.spawn(self._forget(known.session_id, Path(known.workspace), answer), "forgetting a session")
 
     async def _forget(self, session_id: SessionId, workspace: Path, answer: Message) -> None:
         """Delete the review state of a session, then pass on the agent's answer."""
@@ -231,7 +228,7 @@ class ReviewProxy(WorkingCopyProxy):
             await self._options.reviews.forget(session_id, workspace)
         except PorticoError as error:
             log.warning("what was kept for the session %s is still there: %s", session_id, error.message)
-        self.place.send_left(answer)
+        self.node.send_left(answer)
 
     def _list(self, message: Message) -> None:
         """The agent knows its sessions by the folders they work in; the editor asks by its own."""
@@ -239,10 +236,10 @@ class ReviewProxy(WorkingCopyProxy):
             fields = codecs.decode_json(message.params, dict[str, Raw])
             cwd = codecs.decode_json(fields.pop("cwd", Raw(b"null")), str | None)
         except msgspec.DecodeError:
-            self.place.send_right(message)
+            self.node.send_right(message)
             return
         self.forward_right(
-            message.with_params(fields), lambda answer: self.place.send_left(self._listed(answer, cwd))
+            message.with_params(fields), lambda answer: self.node.send_left(self._listed(answer, cwd))
         )
 
     def _listed(self, answer: Message, cwd: str | None) -> Message:
@@ -262,10 +259,10 @@ class ReviewProxy(WorkingCopyProxy):
         session_id = _session_of(message.params)
         turns = self._editor_turns.get(session_id)
         if turns is None or session_id in self._turns or not message.is_request:
-            self.place.send_right(message)
+            self.node.send_right(message)
             return
         turn = self._turns[session_id] = _Turn(message, turns)
-        self.place.spawn(self._begin(session_id, turn), "beginning a turn")
+        self.node.spawn(self._begin(session_id, turn), "beginning a turn")
 
     async def _begin(self, session_id: str, turn: _Turn) -> None:
         try:
@@ -284,7 +281,7 @@ class ReviewProxy(WorkingCopyProxy):
 
     def _answered(self, session_id: str, turn: _Turn, answer: Message) -> None:
         turn.ended = True
-        self.place.spawn(self._finish(session_id, turn, answer), "ending a turn")
+        self.node.spawn(self._finish(session_id, turn, answer), "ending a turn")
 
     async def _finish(self, session_id: str, turn: _Turn, answer: Message) -> None:
         """Ask for decisions, then answer the prompt."""
@@ -294,11 +291,11 @@ class ReviewProxy(WorkingCopyProxy):
             del self._turns[session_id]
             if turn.cancelled_late and succeeded(answer):
                 answer = response(answer.id, acp.PromptResponse(stop_reason="cancelled"))  # type: ignore[arg-type]
-            self.place.send_left(answer)
+            self.node.send_left(answer)
 
     def _cancel(self, message: Message, turn: _Turn | None) -> None:
         if turn is None or turn.is_with_agent:
-            self.place.send_right(message)
+            self.node.send_right(message)
         if turn is not None:
             turn.cancel()
 
@@ -319,10 +316,7 @@ class ReviewProxy(WorkingCopyProxy):
 
 
 def _session_of(params: Raw) -> str:
-    try:
-        return codecs.decode_json(params, _Session).session_id
-    except msgspec.DecodeError:
-        return ""
+    return read_session_id(params) or ""
 
 
 def _came_to_its_end(answer: Message) -> bool:

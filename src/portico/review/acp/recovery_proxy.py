@@ -9,14 +9,13 @@ from pathlib import Path
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.conductor.message import Message
 from portico.conductor.session_proxy import SessionProxy
 from portico.domain import codecs
 from portico.domain.errors import PorticoError
 from portico.domain.events import AnyPayload, Notice
 from portico.review.acp.notice import notice_call
 from portico.review.files.leftovers import has_leftovers
-from portico.rpc.messages import CANCEL_REQUEST, INTERNAL_ERROR, RpcError
+from portico.rpc.messages import CANCEL_REQUEST, INTERNAL_ERROR, Message, RpcError
 
 Recover = Callable[[Path], Awaitable[Sequence[AnyPayload]]]
 
@@ -49,7 +48,7 @@ class RecoveryProxy(SessionProxy):
             self._held.append(message)
         elif message.method not in _CANCEL and (self._pending or has_leftovers(self._folder)):
             self._held.append(message)
-            self.place.spawn(self._let_go(), "recovering a folder")
+            self.node.spawn(self._let_go(), "recovering a folder")
         else:
             super().from_client(message)
 

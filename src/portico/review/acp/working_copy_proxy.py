@@ -13,14 +13,13 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp.connection import RESOURCE_NOT_FOUND
 from portico.acp.lenient_decoder import decode
-from portico.conductor.message import Message
 from portico.conductor.proxy import Proxy
 from portico.domain import codecs
 from portico.domain.errors import FileMissing, InvalidInput, PermissionDenied, PorticoError
 from portico.domain.ids import SessionId
 from portico.review.acp.working_copy_files import READ, WRITE, EditorBuffers, WorkingCopyFiles
 from portico.review.driver import SessionReview
-from portico.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError
+from portico.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, Message, RpcError
 
 
 class ReviewedSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,18 +71,18 @@ class WorkingCopyProxy(Proxy):
         files, session_id = self._files(asked.session_id, asked.path)
         path = None if files is None else files.inside(asked.path)
         if files is None or path is None:
-            self.place.send_left(message)
+            self.node.send_left(message)
             return
 
         async def read() -> acp.ReadTextFileResponse:
             return acp.ReadTextFileResponse(content=await files.read(asked, path, self.buffers, session_id))
 
-        self.place.spawn(self._serve(message, read()), "reading a file")
+        self.node.spawn(self._serve(message, read()), "reading a file")
 
     def _write(self, message: Message, asked: acp.WriteTextFileRequest) -> None:
         files, _ = self._files(asked.session_id, asked.path)
         if files is None:
-            self.place.send_left(message)
+            self.node.send_left(message)
             return
         path = files.inside(asked.path)
 
@@ -93,18 +92,18 @@ class WorkingCopyProxy(Proxy):
             await files.write(asked, path)
             return acp.WriteTextFileResponse()
 
-        self.place.spawn(self._serve(message, write()), "writing a file")
+        self.node.spawn(self._serve(message, write()), "writing a file")
 
     def _run(self, message: Message, asked: acp.CreateTerminalRequest) -> None:
         """Let the editor run the command in the working copy."""
         files, _ = self._files(asked.session_id, asked.cwd or "")
         path = None if files is None or asked.cwd is None else files.inside(asked.cwd)
         if files is None or (asked.cwd is not None and path is None):
-            self.place.send_left(message)
+            self.node.send_left(message)
             return
         fields = codecs.decode_json(message.params, dict[str, Raw])
         cwd = files.folder if path is None else files.folder / path
-        self.place.send_left(message.with_params({**fields, "cwd": str(cwd)}))
+        self.node.send_left(message.with_params({**fields, "cwd": str(cwd)}))
 
     def _files(self, session_id: str, path: str) -> tuple[WorkingCopyFiles | None, str | None]:
         """Working copy that a request is about, and the editor's ID of that session.

@@ -1,6 +1,6 @@
 """Imports a conversation that the agent had without Portico into a new session log.
 
-What the agent tells again becomes turns that are over. What it does not tell is known to it alone.
+The history that the agent sends becomes finished turns. What it does not send stays unknown to Portico.
 """
 
 from msgspec import Raw
@@ -17,7 +17,7 @@ from portico.sessions.runtime import SessionRuntime
 
 
 async def adopt(session: SessionRuntime, agent_session_id: str) -> None:
-    """Start the agent and open its session. Raises what stands in the way, in words for a person."""
+    """Start the agent, open its session and record the history. Raises PorticoError if that fails."""
 
     async def attach() -> None:
         if session.connection is None:
@@ -34,7 +34,7 @@ async def adopt(session: SessionRuntime, agent_session_id: str) -> None:
 
 
 class HistoryRecorder:
-    """Writes down what an agent tells again. A message of the person's begins a turn."""
+    """Records the history that an agent sends; each message of the person starts a turn."""
 
     def __init__(self, session: SessionRuntime) -> None:
         self.updates = 0
@@ -60,13 +60,13 @@ class HistoryRecorder:
         return True
 
     def close(self) -> None:
-        """All has been told."""
+        """End the last turn of the history."""
         self._begin_turn()
         self._end_turn()
         self._session.journal.turn_id = None
 
     def _begin_turn(self) -> None:
-        """The person's message is whole: a turn begins with it."""
+        """Start a turn with the collected message of the person."""
         asked, self._asked = self._asked, []
         if not asked:
             return

@@ -1,8 +1,6 @@
-"""ACP connection to one running agent, shared by its sessions; routes each message to the session it is
-about.
+"""ACP connection to one running agent, shared by its sessions; routes each message to its session.
 
-A link knows nothing of turns or logs. It tells each session what the agent says about it, and
-says plainly how the agent was lost.
+A connection knows nothing of turns or logs. It also explains how an agent was lost.
 """
 
 import asyncio
@@ -43,9 +41,9 @@ EXIT_WAIT_SECONDS = 2.0
 
 
 class AgentWorkspace(msgspec.Struct, frozen=True):
-    """Where an agent works: in the person's workspace, or in a `folder` that stands for it.
+    """Where an agent works: in the person's workspace, or in a `folder` instead of it.
 
-    One that serves a session that `reads_only` is no other's: it may be confined further.
+    Agents of `reads_only` sessions are not shared with others, since they may be confined further.
     """
 
     workspace: Path
@@ -54,7 +52,7 @@ class AgentWorkspace(msgspec.Struct, frozen=True):
 
 
 class AgentConnection:
-    """Passes what the agent says on to the session it is about, by the agent's own session ids."""
+    """Routes messages by the agent's own session ids."""
 
     def __init__(self, ports: Ports, spec: AgentSpec, process: AgentProcess, methods: Iterable[str]) -> None:
         self.spec = spec
@@ -64,7 +62,7 @@ class AgentConnection:
         self._clock = ports.clock
         self._sessions_by_id: dict[str, SessionRuntime] = {}
         self._pages: dict[str, SessionRuntime] = {}
-        # Whoever signs in answers what the agent asks about no session; at other times nobody does.
+        # Answers questions about no session, which only a login has.
         self.login_question_handler: MethodHandler = _decline_question
         serve = {method: self._serving(method) for method in methods}
         self.end = ClientSideConnection(process.stream, self, name=spec.name, serve=serve)
@@ -88,7 +86,7 @@ class AgentConnection:
     async def launch(
         cls, ports: Ports, spec: AgentSpec, place: AgentWorkspace, methods: Iterable[str]
     ) -> "AgentConnection":
-        """Start the agent, which is to be initialized next."""
+        """Start the agent. Call `initialize` next."""
         process = await ports.agents.launch(
             spec, place.workspace, folder=place.folder, reads_only=place.reads_only
         )
@@ -97,7 +95,7 @@ class AgentConnection:
         return connection
 
     async def initialize(self, ports: Ports, capabilities: acp.ClientCapabilities) -> None:
-        """Exchange versions and capabilities. An agent that fails to is ended."""
+        """Exchange versions and capabilities. An agent that fails is ended."""
         request = acp.InitializeRequest(
             protocol_version=PROTOCOL_VERSION,
             client_capabilities=capabilities,
@@ -147,7 +145,7 @@ class AgentConnection:
         return await self.end.fork_session(request, move_in)
 
     async def end_session(self, session: "SessionRuntime", *, delete: bool) -> None:
-        """Tell the agent that a session is closed, or gone for good, if it wants to know. It has a moment to answer."""
+        """Send session/close or session/delete, if the agent supports it, and wait briefly for the response."""
         offered = self.info.agent_capabilities.session_capabilities
         for session_id in [name for name, one in self._sessions_by_id.items() if one is session]:
             if delete and offered.delete is not None:
@@ -159,15 +157,15 @@ class AgentConnection:
             try:
                 await run_with_timeout(self._clock, EXIT_WAIT_SECONDS, last_word)
             except (RpcError, ConnectionLost, TimeoutError) as error:
-                log.warning("%s did not let go of its session %s: %s", self.spec.name, session_id, error)
+                log.warning("%s did not close its session %s: %s", self.spec.name, session_id, error)
 
     def abandon(self, session_id: str) -> None:
-        """Have nothing more to do with one session of the agent's."""
+        """Stop listening to one of the agent's sessions."""
         self._sessions_by_id.pop(session_id, None)
         self.end.leave(session_id)
 
     def remove_session(self, session: "SessionRuntime") -> bool:
-        """Forget a session; whether the agent still has others."""
+        """Forget a session; returns whether the agent still has others."""
         for session_id in [name for name, one in self._sessions_by_id.items() if one is session]:
             del self._sessions_by_id[session_id]
             self.end.leave(session_id)
@@ -202,7 +200,7 @@ class AgentConnection:
             await session.ready()
 
     def clear_login_handler(self) -> None:
-        """From now on nobody is there for questions about no session."""
+        """Decline questions about no session again."""
         self.login_question_handler = _decline_question
 
     @property
@@ -220,7 +218,7 @@ class AgentConnection:
         return list(dict.fromkeys(self._sessions_by_id.values()))
 
     def _serving(self, method: str) -> MethodHandler:
-        """Answers a request of the agent in the name of the session that it is about."""
+        """Handles a request of the agent with the method of its session."""
 
         async def serve(request: Any) -> Any:
             if isinstance(request, acp.CreateElicitationRequest) and request.session_id is None:
@@ -237,12 +235,12 @@ class AgentConnection:
     def timed_out(self, what: str) -> AgentTimedOut:
         return AgentTimedOut(
             f"The agent {self.spec.name} {what}.",
-            suggestion="Try again; if it stays silent, run the agent by itself to see what it waits for.",
+            suggestion="Try again. If it stays silent, run the agent by itself to see what it is waiting for.",
             details=self._details(),
         )
 
     async def explain(self, error: RpcError | ConnectionLost) -> PorticoError:
-        """A failure of the agent in words for a person, with what it said last."""
+        """The error for a failure of the agent, with the end of its error output."""
         if isinstance(error, ConnectionLost):
             return await self._crashed()
         if (told := error_from_agent(error, self._details(), self._login_method_names())) is not None:
@@ -271,18 +269,18 @@ class AgentConnection:
             status, how = None, "closed its output but is still running"
         return AgentCrashed(
             f"The agent {self.spec.name} {how}.",
-            suggestion=f"Send the prompt again to start it anew; the conversation is kept.{self._sandbox_hint}",
+            suggestion=f"Send the prompt again to restart it; the conversation is kept.{self._sandbox_hint}",
             details=self._details(status),
         )
 
     @property
     def _sandbox_hint(self) -> str:
-        """What a person can do for an agent that fails because it is confined, as far as anybody knows."""
+        """Suggestion for an agent that may have failed because it is confined."""
         if self.sandbox is None or self.sandbox.level == "none":
             return ""
         return (
-            " It runs in a sandbox: name what else it has to write in the setting sandbox.write, "
-            "or leave the sandbox out with --sandbox none."
+            " It runs in a sandbox: add paths that it has to write to the setting sandbox.write, "
+            "or turn the sandbox off with --sandbox none."
         )
 
     def _auth_required(self, error: RpcError) -> AuthRequired:
@@ -292,7 +290,7 @@ class AgentConnection:
         else:
             what = f"Sign in with {' or '.join(methods) or 'its own login command'}, then try again."
         return AuthRequired(
-            f"The agent {self.spec.name} wants you to sign in first: {error.reason}",
+            f"The agent {self.spec.name} requires you to sign in: {error.reason}",
             suggestion=what,
             details=ErrorDetails(agent=self.spec.name, auth_methods=methods),
         )
@@ -309,7 +307,7 @@ class AgentConnection:
 
 
 class _NotificationTarget(msgspec.Struct, frozen=True, rename="camel"):
-    """What a notification is about, if it says so."""
+    """The session or elicitation that a notification names."""
 
     session_id: str | None = None
     elicitation_id: str | None = None

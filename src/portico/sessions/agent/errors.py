@@ -1,8 +1,7 @@
 """Translates the error that an agent names in a JSON-RPC error into one of Portico's errors.
 
-Any agent may: a name only chooses the words, the exit code and the buttons of a card. What is Portico's own to
-say (that a process crashed, that a session is busy) is believed from no agent, and what does not fit exactly
-counts for nothing.
+Any agent may name one: it only affects the message, the exit code and the buttons of the error card. Errors that
+only Portico can know (a crashed process, a busy session) are not accepted from an agent. Malformed data is ignored.
 """
 
 from typing import Any, assert_never
@@ -39,7 +38,7 @@ _BY_CODE: dict[str, type[PorticoError]] = {
 def error_from_agent(
     error: RpcError, details: ErrorDetails, auth_methods: tuple[str, ...]
 ) -> PorticoError | None:
-    """The failure that an error answer names; None if it names none that an agent can have."""
+    """The error that a response names; None if it names none that an agent may report."""
     told = _decode_error_data(error.data)
     kind = _kind(told)
     if kind is None:
@@ -55,7 +54,7 @@ def error_from_agent(
 
 
 class _Data(msgspec.Struct, frozen=True):
-    """The data of an error answer, as far as it is about us."""
+    """The part of an error's data that Portico reads."""
 
     portico: FailureMeta = FailureMeta()
 

@@ -1,7 +1,6 @@
-"""Sign-in and sign-out of an agent by the methods that it names.
+"""Login and logout of an agent by the methods that it offers.
 
-Some methods are not calls at all: the agent's own program is to be run in a terminal, by the
-person. Those are only described here.
+Some methods are a program that the person runs in a terminal. Those are only described here.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,7 +19,7 @@ AskPerson = Callable[[QuestionAsked], Awaitable[QuestionAnswer]]
 
 
 class SignInMethod(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A way to sign in. One with a `command` is a program for the person to run, with `env` added."""
+    """A login method. One with a `command` is a program for the person to run, with `env` added."""
 
     method_id: str
     name: str
@@ -30,7 +29,7 @@ class SignInMethod(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class AgentLogin:
-    """The ways into one running agent."""
+    """Login methods of one running agent."""
 
     def __init__(self, link: AgentConnection) -> None:
         self._link = link
@@ -38,31 +37,31 @@ class AgentLogin:
         self.methods = tuple(self._method(method) for method in link.info.auth_methods)
 
     def method(self, method_id: str | None) -> SignInMethod:
-        """The method by its id or name, or the only one. InvalidInput, with those that there are, if neither."""
+        """The method by id or name, or the only one. InvalidInput, listing the methods, if there is no such one."""
         found = [one for one in self.methods if method_id in (None, one.method_id)]
         found = found or [one for one in self.methods if method_id == one.name]
         if len(found) == 1:
             return found[0]
         if not self.methods:
             raise InvalidInput(
-                f"The agent {self.agent} names no way to sign in.",
+                f"The agent {self.agent} offers no login method.",
                 suggestion="If it needs one, use its own login command.",
             )
         ways = "; ".join(f"{one.method_id} ({one.name})" for one in self.methods)
         if method_id is None:
             raise InvalidInput(
-                f"The agent {self.agent} has several ways to sign in: {ways}.",
+                f"The agent {self.agent} has several login methods: {ways}.",
                 suggestion="Choose one with --method.",
             )
         raise InvalidInput(
-            f"The agent {self.agent} has no way to sign in called {method_id!r}; it has {ways}."
+            f"Unknown login method {method_id!r} of the agent {self.agent}. Available: {ways}."
         )
 
     async def authenticate(self, method: SignInMethod, ask: AskPerson | None = None) -> None:
-        """Sign in. It takes as long as the person needs; what the agent wants to know meanwhile, `ask` answers."""
+        """Log in, without a time limit. `ask` answers questions of the agent meanwhile."""
         if method.command:
             raise InvalidInput(
-                f"To sign in to {self.agent} by {method.name}, run {' '.join(method.command)}."
+                f"To sign in to {self.agent} with {method.name}, run {' '.join(method.command)}."
             )
         if ask is not None:
             self._link.login_question_handler = _question_handler(ask)
@@ -76,7 +75,7 @@ class AgentLogin:
     async def logout(self) -> None:
         if self._link.info.agent_capabilities.auth.logout is None:
             raise InvalidInput(
-                f"The agent {self.agent} offers no way to sign out.",
+                f"The agent {self.agent} does not support logout.",
                 suggestion="Sign out with its own program.",
             )
         try:

@@ -1,7 +1,6 @@
-"""Config options and modes of a session's agent, set again after the agent has lost them.
+"""Config options and modes of a session's agent, restored after the agent has lost them.
 
-What a person has set is set again when the agent has lost it; what the agent changes by itself is
-only noted. A value is given by its id or by its name, as a person would type it.
+Only options that the person has set are restored. Values are given by id or by name.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +23,7 @@ MODE = "mode"
 
 
 class SessionOptions:
-    """`current` is what the agent said last. Every change of it, and of what a person chose, is an event."""
+    """`current` has the options that the agent reported last. Every change of them is an event."""
 
     def __init__(self, agent: str, journal: Journal) -> None:
         self.current: tuple[ConfigOption, ...] = ()
@@ -35,18 +34,18 @@ class SessionOptions:
         self._older_modes = False
 
     def recall(self, config: ConfigUpdated) -> None:
-        """Take what the log says, before an agent has said anything."""
+        """Restore the options from the log, before an agent has reported any."""
         self.current, self.chosen = config.options, config.chosen
 
     def note(self, options: Iterable[acp.SessionConfigOption]) -> None:
-        """The agent says what it can be set to, and is."""
+        """Record the options that the agent reports."""
         listed = tuple(options)
         self._older_modes = self._modes is not None and all(option.category != MODE for option in listed)
         found = config_updated(listed, self._modes)
         self._take(found.options if found is not None else ())
 
     def note_mode(self, mode: str) -> None:
-        """The agent says in which mode it is."""
+        """Record the mode that the agent reports."""
         if self._modes is not None:
             self._modes = msgspec.structs.replace(self._modes, current_mode_id=mode)
         self._take(
@@ -59,9 +58,9 @@ class SessionOptions:
     async def set(
         self, end: ClientSideConnection, session_id: str, name: str, value: str | bool, *, known: bool = True
     ) -> None:
-        """Set one option. InvalidInput, with what there is, for a name or a value that there is not.
+        """Set one option. InvalidInput, listing what is available, for an unknown name or value.
 
-        Nothing is sent for what is set already, if it is `known` how the agent is set.
+        Nothing is sent for a value that is set already, if the agent's values are `known`.
         """
         option = self._named(name)
         wanted = _value_of(option, value)
@@ -71,16 +70,16 @@ class SessionOptions:
             self._take(self.current, (*self.chosen, option.option_id))
 
     def set_by_person(self) -> dict[str, str | bool]:
-        """In the order in which they were set first: one may decide what another can be."""
+        """Options set by the person, in the order in which they were first set, since one may affect another."""
         values = {option.option_id: option.value for option in self.current}
         return {option_id: values[option_id] for option_id in self.chosen if option_id in values}
 
     async def restore(
         self, end: ClientSideConnection, attached: AttachResult, chosen: Mapping[str, str | bool]
     ) -> None:
-        """The agent has opened the session: note how it is set, and set again what a person had chosen.
+        """Record the options of a newly opened agent session, and set those that the person had chosen.
 
-        One that goes on with its own session and says nothing of options has those that it had.
+        An agent that continues its own session and reports no options has kept them.
         """
         telling = bool(attached.config_options) or attached.modes is not None
         known = telling or attached.session.attached_by in ("new", "replay")
@@ -110,7 +109,7 @@ class SessionOptions:
         self.note((await end.set_config_option(request)).config_options)
 
     def _named(self, name: str) -> ConfigOption:
-        """By id, else by category, else by what people call it."""
+        """The option by id, else by category, else by name."""
         folded = name.casefold()
         for found in (
             [option for option in self.current if option.option_id == name],
@@ -124,7 +123,7 @@ class SessionOptions:
                 raise InvalidInput(f"The agent {self._agent} has several options called {name}: {ids}.")
         there = "; ".join(map(describe_option, self.current)) or "none"
         raise InvalidInput(
-            f"The agent {self._agent} offers no choice of {name}.", suggestion=f"Its options: {there}."
+            f"The agent {self._agent} has no option {name}.", suggestion=f"Available: {there}."
         )
 
     def _take(self, options: tuple[ConfigOption, ...], chosen: tuple[str, ...] | None = None) -> None:
@@ -135,13 +134,13 @@ class SessionOptions:
 
 
 def describe_option(option: ConfigOption) -> str:
-    """An option with the values that it can have."""
+    """An option with its possible values."""
     values = [choice.value for choice in option.choices] or ["on", "off"]
     return f"{option.option_id} ({', '.join(values)})"
 
 
 def _value_of(option: ConfigOption, wanted: str | bool) -> str | bool:
-    """The value that a person means. InvalidInput, with those that there are, if there is none."""
+    """The value by id or name. InvalidInput, listing the values, if there is no such one."""
     if isinstance(option.value, bool):
         if isinstance(wanted, bool):
             return wanted
@@ -159,10 +158,10 @@ def _value_of(option: ConfigOption, wanted: str | bool) -> str | bool:
         return word
     if not exact and not alike:
         values = ", ".join(choice.value for choice in option.choices)
-        raise InvalidInput(f"{word!r} is no {option.option_id} that there is; there are {values}.")
+        raise InvalidInput(f"Unknown {option.option_id} {word!r}. Available: {values}.")
     return (exact or alike)[0].value
 
 
 def _not_restored_notice(option_id: str, value: str | bool, why: str) -> Notice:
     shown = ("on" if value else "off") if isinstance(value, bool) else value
-    return Notice(level="warning", text=f"The agent did not take {option_id} = {shown} again: {why}")
+    return Notice(level="warning", text=f"The agent did not accept {option_id} = {shown} again: {why}")

@@ -1,9 +1,8 @@
 """Pool of running agents, one process per agent, environment and folder.
 
-A session takes a link and gives it back. The last one to leave ends the agent. A session that works in a tree of
-its own has a process of its own, which stands there: an agent that takes its process's folder for the session's
-must not find the person's files. Sessions that only read share none with those that write, since a sandbox holds a
-whole process. All agents together may be only so far ahead of the log.
+An agent ends when its last session releases it. A session with a working copy has a process of its own, started in
+that folder: an agent that uses its process's folder must not find the person's files there. Read-only sessions share
+no process with others, since a sandbox confines a whole process.
 """
 
 import asyncio
@@ -38,7 +37,7 @@ class AgentPool:
     async def take(
         self, spec: AgentSpec, place: AgentWorkspace, editor: Editor, session: "SessionRuntime"
     ) -> AgentConnection:
-        """The running agent, started if need be."""
+        """The connection to the agent, which is started if it is not running."""
         key = _PoolKey(spec.name, spec.command, tuple(sorted(spec.env.items())), place)
         async with self._starting.setdefault(key, asyncio.Lock()):
             link = self._running.get(key)
@@ -51,7 +50,7 @@ class AgentPool:
             return link
 
     async def release(self, link: AgentConnection, session: "SessionRuntime", *, grace: float) -> None:
-        """Leave an agent; it ends when nobody is left, or when it is dead anyway."""
+        """Release an agent; it ends with its last session, or if it is dead."""
         link.remove_session(session)
         left = self._taken.get(link, set())
         left.discard(session)
@@ -59,7 +58,7 @@ class AgentPool:
             await self.end(link, grace=grace)
 
     async def end(self, link: AgentConnection, *, grace: float) -> None:
-        """End an agent for everyone. Turns that others have with it are interrupted."""
+        """End an agent for all its sessions. Their turns are interrupted."""
         self._taken.pop(link, None)
         for key in [key for key, running in self._running.items() if running is link]:
             del self._running[key]

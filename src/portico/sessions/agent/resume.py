@@ -1,9 +1,8 @@
 """Opens the agent's side of a session: resume, load, fork, or a new session with a summary.
 
-`session/resume`, else `session/load`; a fork by `session/fork`; else a new session that is told
-what was said before. Some agents say yes to an id that they do not know: a load that tells nothing again of a
-conversation with answers in it counts as refused, and so does a reopened session whose first prompt is refused
-in its name.
+First `session/resume`, then `session/load`; `session/fork` for a fork; else a new session that gets a summary. Some
+agents accept an id that they do not know: a load that replays nothing of a conversation with answers counts as
+refused, and so does a reopened session whose first prompt is refused because of it.
 """
 
 from collections.abc import Awaitable, Iterator, Sequence
@@ -31,7 +30,7 @@ _Response = TypeVar("_Response", bound=_AnyResponse)
 
 
 class AttachResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent's session, what it can be set to, and which ways to it were refused."""
+    """The agent's session, its options, and the methods that were refused."""
 
     session: AgentSession
     config_options: list[acp.SessionConfigOption] = []
@@ -41,11 +40,11 @@ class AttachResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def forgotten(self) -> bool:
-        """Whether the agent knows nothing of what was said, and has to be told."""
+        """Whether the agent does not know the conversation, and needs a summary."""
         return self.session.attached_by == "replay"
 
     def notices(self) -> Iterator[Notice]:
-        """What a person should know of how the agent was reached."""
+        """Notices for the person about how the session was opened."""
         for way in self.refused_methods:
             yield Notice(level="warning", text=way)
         if self.forgotten:
@@ -53,23 +52,21 @@ class AttachResult(msgspec.Struct, frozen=True, kw_only=True):
             text = f"The agent could not {could_not}, so it is given a summary of it with the next prompt."
             yield Notice(level="warning", text=text)
         elif self.session.attached_by == "fork":
-            yield Notice(
-                level="info", text="The agent forked its own session; it knows what was said before."
-            )
+            yield Notice(level="info", text="The agent forked its own session; it knows the conversation.")
 
 
 class HistoryListener(Protocol):
-    """Hears what an agent tells again of a conversation while it opens it."""
+    """Gets the updates that an agent sends while it opens a session."""
 
     updates: int
 
     def take(self, update: acp.SessionUpdate | Raw) -> bool:
-        """Whether the update belongs to the past; if not, it is news as ever."""
+        """Whether the update belongs to the history; if not, it is recorded as usual."""
         ...
 
 
 class HistoryCounter:
-    """What the log has already is counted, not written again."""
+    """Counts updates of the history, which the log has already."""
 
     def __init__(self) -> None:
         self.updates = 0
@@ -89,7 +86,7 @@ async def attach_session(
     known: str | None,
     forked_from: ForkedFrom | None,
 ) -> AttachResult:
-    """Find the agent's session, or make one. `known` is what the agent called it when it was last there."""
+    """Find the agent's session, or create one. `known` is the agent's id of it."""
     attempts = _AttachAttempts(
         connection, session, HistoryCounter(), await session.attachment.usable_mcp_servers(connection)
     )
@@ -111,7 +108,7 @@ async def attach_session(
 async def attach_anew(
     connection: AgentConnection, session: "SessionRuntime", refusal: RpcError
 ) -> AttachResult:
-    """Begin another session at an agent that reopened one and then refused a prompt in it."""
+    """Create another session at an agent that reopened one and then refused a prompt in it."""
     attempts = _AttachAttempts(
         connection, session, HistoryCounter(), await session.attachment.usable_mcp_servers(connection)
     )
@@ -121,7 +118,7 @@ async def attach_anew(
 
 
 def is_unknown_session(error: RpcError, session_id: str) -> bool:
-    """Whether an agent refuses a request because it does not know the session, as far as its words tell."""
+    """Whether an agent seems to refuse a request because it does not know the session."""
     if error.code not in (INVALID_PARAMS, RESOURCE_NOT_FOUND):
         return False
     data = bytes(error.data).decode(errors="replace") if isinstance(error.data, Raw) else ""
@@ -131,7 +128,7 @@ def is_unknown_session(error: RpcError, session_id: str) -> bool:
 async def attach_adopted(
     connection: AgentConnection, session: "SessionRuntime", session_id: str, history_listener: HistoryListener
 ) -> AttachResult:
-    """Open a conversation of the agent's own, told from its beginning where the agent can do that."""
+    """Open a session that the agent had without Portico, with its history if the agent can send it."""
     attempts = _AttachAttempts(
         connection, session, history_listener, await session.attachment.usable_mcp_servers(connection)
     )
@@ -139,8 +136,8 @@ async def attach_adopted(
     if attached is None:
         why = " ".join(attempts.failed) or "It offers neither session/load nor session/resume."
         raise InvalidInput(
-            f"The agent {connection.spec.name} cannot go on with its session {session_id}. {why}",
-            suggestion=f"See what it has with: portico agents sessions {connection.spec.name}. A session of another "
+            f"The agent {connection.spec.name} cannot continue its session {session_id}. {why}",
+            suggestion=f"List its sessions with: portico agents sessions {connection.spec.name}. A session of another "
             "folder needs --cwd.",
         )
     return attached
@@ -216,7 +213,7 @@ class _AttachAttempts:
             return None
 
     async def replayed_nothing(self, attached: AttachResult) -> bool:
-        """Whether the agent loaded a conversation, and told nothing of what the log has of it."""
+        """Whether the agent loaded a conversation, but sent nothing of the history that the log has."""
         session = attached.session
         if (
             session.attached_by != "load"
@@ -225,7 +222,7 @@ class _AttachAttempts:
         ):
             return False
         self._connection.abandon(session.agent_session_id)
-        self.failed.append("The agent answered session/load, but told nothing of the conversation.")
+        self.failed.append("The agent answered session/load, but replayed nothing of the conversation.")
         return True
 
 

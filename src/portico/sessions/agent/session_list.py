@@ -11,11 +11,11 @@ from portico.sessions.ports import Ports
 async def list_agent_sessions(
     link: AgentConnection, ports: Ports, *, cwd: str | None, limit: int
 ) -> list[acp.SessionInfo]:
-    """What the agent has, of one folder or of all, in its own order and page by page."""
+    """Sessions of the agent, of one folder or of all, in the agent's order."""
     if link.info.agent_capabilities.session_capabilities.list is None:
         raise InvalidInput(
-            f"The agent {link.spec.name} does not tell which sessions it has.",
-            suggestion="Look in the agent itself; go on with one by --agent-session ID.",
+            f"The agent {link.spec.name} does not list its sessions.",
+            suggestion="List them in the agent itself; continue one with --agent-session ID.",
         )
     found: dict[str, acp.SessionInfo] = {}
     cursors: set[str] = set()
@@ -24,7 +24,7 @@ async def list_agent_sessions(
         page = await _page(link, ports, request)
         found |= {session.session_id: session for session in page.sessions}
         cursor = page.next_cursor
-        # An agent that shows the same page again and again must not keep us here.
+        # An agent may return the same page forever.
         if cursor is None or cursor in cursors or max(len(found), len(cursors)) >= limit:
             return list(found.values())[:limit]
         cursors.add(cursor)

@@ -1,7 +1,7 @@
 """Starts the agent outside of turns, calls it with a timeout, and restarts it after a crash.
 
-A revived agent has found its session again before the next prompt comes; the log says by which
-way. One that keeps dying is left alone after a few tries, until somebody asks for it.
+A restarted agent opens its session before the next prompt. One that keeps crashing is not restarted again until it
+is needed.
 """
 
 from collections.abc import Callable, Coroutine
@@ -19,7 +19,7 @@ PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 async def start_agent(
     session: SessionRuntime, attach: Callable[[], Coroutine[Any, Any, None]] | None = None
 ) -> None:
-    """Start the agent and open its session, with no turn under way. Raises what stands in the way."""
+    """Start the agent and open its session outside of a turn. Raises PorticoError if that fails."""
     async with session.connect_lock:
         await _reach(session, attach or session.attachment.open)
 
@@ -44,7 +44,7 @@ async def _reach(session: SessionRuntime, attach: Callable[[], Coroutine[Any, An
 
 
 async def call_agent(session: SessionRuntime, work: Coroutine[Any, Any, None], what: str) -> None:
-    """Have the agent do something small; its failures are in words for a person."""
+    """Make one call to the agent with a timeout. Raises PorticoError if it fails."""
     limit = session.ports.limits.start
     try:
         await run_with_timeout(session.ports.clock, limit, work)
@@ -57,7 +57,7 @@ async def call_agent(session: SessionRuntime, work: Coroutine[Any, Any, None], w
 
 
 async def restart_agent(session: SessionRuntime) -> None:
-    """Start a lost agent again, each time after a longer pause."""
+    """Restart a lost agent, with a longer pause before each attempt."""
     failure = ""
     for pause in PAUSES:
         await session.ports.clock.sleep(pause)
@@ -67,8 +67,8 @@ async def restart_agent(session: SessionRuntime) -> None:
             failure = error.message
             continue
         session.journal.record(
-            Notice(level="info", text=f"The agent {session.spec.name} was started again and is ready.")
+            Notice(level="info", text=f"The agent {session.spec.name} was restarted and is ready.")
         )
         return
-    text = f"The agent {session.spec.name} could not be started again. {failure}"
+    text = f"The agent {session.spec.name} could not be restarted. {failure}"
     session.journal.record(Notice(level="warning", text=text))

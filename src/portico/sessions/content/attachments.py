@@ -1,7 +1,7 @@
-"""Files and bytes attached to a prompt, as ACP content blocks that the agent can take.
+"""Files and bytes attached to a prompt, as ACP content blocks that the agent accepts.
 
-A door reads them before the prompt goes into the log, whole, because a file may change later. What
-an agent takes is known only once it runs, so `fit_to_agent` makes the best of it then.
+They are read before the prompt is logged, because a file may change later. What an agent accepts is known once it
+runs, so `fit_to_agent` adapts them then.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from portico.files.regular import FileTooLarge, NotRegularFile
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_TOGETHER = 28 * 1024 * 1024
-"""Of all blocks as JSON: they go to the agent in one line, and a line has its bound."""
+"""Size of all blocks as JSON, which are sent in one line of limited length."""
 
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -38,9 +38,9 @@ _FOLDER = "inode/directory"
 
 
 class AttachedFile(msgspec.Struct, frozen=True):
-    """A file that the person named, wherever it is: it is theirs to show, secrets included.
+    """A file that the person named, anywhere on the disk.
 
-    One that must be in a `folder` is refused if a link leads out of it.
+    With a `folder`, it is refused if it is not inside, also by a link.
     """
 
     path: Path
@@ -48,7 +48,7 @@ class AttachedFile(msgspec.Struct, frozen=True):
 
 
 class AttachedBytes(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that is no file here: a picture from the clipboard, an upload."""
+    """Attached bytes without a file: an image from the clipboard, an upload."""
 
     name: str
     data: bytes
@@ -59,27 +59,27 @@ AttachmentSource = AttachedFile | AttachedBytes
 
 
 class FittedContent(msgspec.Struct, frozen=True):
-    """The blocks as an agent takes them, and what the person should know about those that it does not."""
+    """Blocks that the agent accepts, and notices about those that it does not."""
 
     blocks: list[acp.ContentBlock]
     notices: list[Notice]
 
 
 async def read_attachments(things: Sequence[AttachmentSource]) -> tuple[Raw, ...]:
-    """The blocks of what was attached. InvalidInput for what cannot be read, or is too much."""
+    """The blocks of attachments. InvalidInput if one cannot be read, or they are too large."""
     if not things:
         return ()
     blocks = await asyncio.to_thread(lambda: [_as_raw(_block(thing)) for thing in things])
     if sum(len(bytes(block)) for block in blocks) > MAX_TOGETHER:
         raise InvalidInput(
-            "All that is attached is too much for one prompt.",
+            "The attachments are too large for one prompt.",
             suggestion="Attach less, or mention files as @path, so that the agent can read them itself.",
         )
     return tuple(blocks)
 
 
 def resource_link(path: Path, name: str) -> Raw:
-    """A file or a folder that the agent may open by itself."""
+    """A link to a file or folder that the agent can open itself."""
     if path.is_dir():
         return _as_raw(acp.ResourceLink(name=name, uri=path.as_uri(), mime_type=_FOLDER))
     kind, _ = mimetypes.guess_type(path.name)
@@ -91,16 +91,16 @@ def resource_link(path: Path, name: str) -> Raw:
 
 
 def fit_to_agent(blocks: Iterable[Raw], takes: acp.PromptCapabilities, agent: str) -> FittedContent:
-    """What of a prompt's blocks goes to the agent, and in which form."""
+    """Adapt the blocks of a prompt to what the agent accepts."""
     fitted = FittedContent([], [])
     for raw in blocks:
         match block := _read_block(raw):
             case acp.ImageContent() if not takes.image:
-                _substitute(fitted, block, block.uri, f"{agent} takes no images")
+                _substitute(fitted, block, block.uri, f"{agent} does not accept images")
             case acp.AudioContent() if not takes.audio:
-                _substitute(fitted, block, block_source(block.meta), f"{agent} takes no recordings")
+                _substitute(fitted, block, block_source(block.meta), f"{agent} does not accept audio")
             case acp.EmbeddedResource() if not takes.embedded_context:
-                _substitute(fitted, block, block.resource.uri, f"{agent} takes no files inside a prompt")
+                _substitute(fitted, block, block.resource.uri, f"{agent} does not accept embedded files")
             case _:
                 fitted.blocks.append(block)
     return fitted
@@ -110,7 +110,7 @@ def _read_block(raw: Raw) -> acp.ContentBlock:
     try:
         block: acp.ContentBlock = codecs.decode_json(raw, acp.ContentBlock)
     except msgspec.DecodeError as error:
-        raise InvalidInput(f"A part of the prompt is no content that ACP knows: {error}") from error
+        raise InvalidInput(f"Invalid content block in the prompt: {error}") from error
     return block
 
 
@@ -120,13 +120,15 @@ def _substitute(
     uri: str | None,
     reason: str,
 ) -> None:
-    """A link to the file behind a block; its words if it is no file; else nothing, and the person is told."""
-    name = file_name_of(uri) if uri else "what you attached"
+    """A link to the file of a block, or its text if it has no file; else a notice that it was left out."""
+    name = file_name_of(uri) if uri else "your attachment"
     words = block.resource.text if isinstance(block, acp.EmbeddedResource) else None
     if uri is not None and uri.startswith("file:"):
         kind = block.resource.mime_type if isinstance(block, acp.EmbeddedResource) else block.mime_type
         fitted.blocks.append(acp.ResourceLink(name=name, uri=uri, mime_type=kind))
-        fitted.notices.append(Notice(level="warning", text=f"{reason}, so it was given a link to {name}."))
+        fitted.notices.append(
+            Notice(level="warning", text=f"{reason}, so a link to {name} was sent instead.")
+        )
     elif words is not None:
         fitted.blocks.append(acp.TextContent(text=f"{name}:\n\n{words}"))
     else:
@@ -149,7 +151,7 @@ def _block(thing: AttachmentSource) -> acp.ContentBlock:
 
 
 def _content(name: str, uri: str, data: bytes, kind: str) -> acp.ContentBlock | None:
-    """Bytes as an image, a recording or text; None if they are none of these."""
+    """Bytes as an image, audio or text; None for anything else."""
     kind = _image_type(data) or kind or mimetypes.guess_type(name)[0] or ""
     if kind.startswith("image/") and kind != _DRAWN_IN_WORDS:
         return acp.ImageContent(data=_encoded(data), mime_type=kind, uri=uri)
@@ -161,7 +163,7 @@ def _content(name: str, uri: str, data: bytes, kind: str) -> acp.ContentBlock | 
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    # What a name stands for is guesswork: .ts is a film to some.
+    # File names are ambiguous: .ts is also a video format.
     written = kind.startswith(("text/", "application/")) or kind == _DRAWN_IN_WORDS
     return acp.EmbeddedResource(
         resource=acp.EmbeddedResourceResource(uri=uri, mime_type=kind if written else "text/plain", text=text)
@@ -169,7 +171,7 @@ def _content(name: str, uri: str, data: bytes, kind: str) -> acp.ContentBlock | 
 
 
 def _image_type(data: bytes) -> str | None:
-    """What the first bytes say an image is; names are wrong at times, and models refuse such an image."""
+    """The image type by its first bytes, since models refuse an image with a wrong type."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)
@@ -195,16 +197,14 @@ def _read(path: Path, folder: Path | None) -> bytes:
 def _place(path: Path, folder: Path | None) -> str:
     place = os.path.realpath(path)
     if folder is not None and not Path(place).is_relative_to(os.path.realpath(folder)):
-        raise InvalidInput(
-            f"{path} is not in the folder of the session.", suggestion="Send its bytes instead."
-        )
+        raise InvalidInput(f"{path} is not in the session's workspace.", suggestion="Send its bytes instead.")
     return place
 
 
 def _too_large(name: str, size: int) -> InvalidInput:
     return InvalidInput(
         f"{name} has {readable_size(size)}; at most {readable_size(MAX_BYTES)} can be attached.",
-        suggestion="Mention a file of the workspace as @path, and the agent can read what it needs of it.",
+        suggestion="Mention a file of the workspace as @path, so that the agent can read it.",
     )
 
 

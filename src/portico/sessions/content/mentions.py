@@ -1,7 +1,7 @@
 """Files and folders mentioned as @path in a prompt, as resource links.
 
-A mention begins a word. An address such as a@b, or an @ behind a backslash, is none; nor is one
-that names neither. The words themselves stay as they are.
+A mention starts a word and names an existing file or folder; a@b or an @ after a backslash is not a mention. The
+text of the prompt does not change.
 """
 
 import re
@@ -33,7 +33,7 @@ def mentioned(text: str, is_file: Callable[[str], bool]) -> list[str]:
 
 
 def links_in(text: str, workspace: Path) -> tuple[Raw, ...]:
-    """Links to what a text mentions of a workspace. Files of secrets are only linked by attaching them."""
+    """Links to the files and folders of a workspace that a text mentions, except for files with secrets."""
     root = workspace.resolve()
 
     def is_file(path: str) -> bool:
@@ -49,7 +49,7 @@ def links_in(text: str, workspace: Path) -> tuple[Raw, ...]:
 
 
 def _longest(word: str, is_file: Callable[[str], bool]) -> str | None:
-    """The word without as little as possible of what closes a sentence or a bracket, if that is a file."""
+    """The word without trailing punctuation, if that names a file."""
     while word and not is_file(word):
         if word[-1] not in _CLOSING:
             return None

@@ -1,18 +1,18 @@
 """Finds the appended part of repeated tool output, so that logs do not grow quadratically.
 
-Agents repeat all output with every update. A log and a page that did the same would grow with its square.
+Agents repeat the whole output with every update.
 """
 
 from portico.domain.values import TextGrowth, TextPart, ToolPart
 
 _WORTHWHILE = 256
-"""Characters that need not be said again, at least."""
+"""Smallest number of repeated characters that is worth a delta."""
 _DROPPED = 64
-"""Characters at the end that may be taken back, at most: a fence that closes the text, say."""
+"""Largest number of characters at the end that may be replaced, such as a closing fence."""
 
 
 def output_delta(before: tuple[ToolPart, ...], now: tuple[ToolPart, ...]) -> TextGrowth | None:
-    """How the content went on at the end of its last text; None if it changed in another way, or is short."""
+    """What was appended to the last text; None if the content changed in another way, or is short."""
     match before, now:
         case (*others, TextPart(text=old)), (*same, TextPart(text=new)) if others == same:
             return _continued(old, new)
@@ -29,7 +29,7 @@ def _continued(old: str, new: str) -> TextGrowth | None:
 
 
 def _kept(old: str, new: str) -> int:
-    """How many characters both begin with, if all but the last few do; zero otherwise."""
+    """Length of the common prefix, if it is all but the last few characters; zero otherwise."""
     kept = max(len(old) - _DROPPED, 0)
     if not new.startswith(old[:kept]):
         return 0

@@ -1,7 +1,6 @@
 """Plans of the agent as one list of steps, and the session's to-do list.
 
-An agent may say of its plan that the last entries are things to do: those are the session's list, which the
-person writes too.
+An agent may mark the last entries of its plan as to-dos: those are the session's list, which the person can edit.
 """
 
 import re
@@ -18,12 +17,12 @@ _STEP = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[([ xX])\]\s+)?(\S.*?)\s*$")
 
 
 class Plans:
-    """Keeps the newest of each plan, in the order in which they were first seen, and the list of things to do."""
+    """The newest version of each plan, in the order of their first appearance, and the to-do list."""
 
     def __init__(self) -> None:
         self._entries: dict[str | None, tuple[PlanEntry, ...]] = {}
         self.todos: tuple[TodoItem, ...] | None = None
-        """None as long as nobody has written one."""
+        """None until there is one."""
 
     def take(
         self, update: acp.Plan | acp.PlanUpdate | acp.PlanRemoved
@@ -41,7 +40,7 @@ class Plans:
     def _sorted(
         self, entries: tuple[PlanEntry, ...], count: int | None
     ) -> Iterator[PlanUpdated | TodosUpdated]:
-        """Of a plan that is sorted, what has changed. Items that the person wrote keep their ids."""
+        """Changes of a plan with marked to-dos. Items that the person wrote keep their ids."""
         before = self._entries.get(None, ())
         steps = entries if count is None else entries[: max(len(entries) - count, 0)]
         self._entries[None] = steps
@@ -86,7 +85,7 @@ def _steps(plan: acp.PlanUpdateContent) -> tuple[PlanEntry, ...]:
 
 
 def _listed(markdown: str) -> tuple[PlanEntry, ...]:
-    """The list items of a page; its first words if it has none."""
+    """The list items of a Markdown page; its beginning if it has none."""
     found = [step for line in markdown.splitlines() if (step := _STEP.match(line))]
     if not found:
         first = next((line.strip("# ") for line in markdown.splitlines() if line.strip("# ")), None)

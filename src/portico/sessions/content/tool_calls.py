@@ -1,7 +1,6 @@
-"""Tool calls of one turn: which are open, since when, and which terminal belongs to which.
+"""Tool calls of one turn: which are open, since when, and their terminals.
 
-Output of a terminal that no tool call shows yet is kept until one does: a command may print more than
-anybody wants to read before the agent has said what it is.
+Output of a terminal is kept until a tool call shows the terminal.
 """
 
 from collections.abc import Iterator
@@ -26,12 +25,12 @@ _ABOUT = ("title", "name", "kind", "content", "locations", "raw_input")
 
 
 class _CommandCard(msgspec.Struct):
-    """A card for a command that no tool call told of."""
+    """A tool call made for a command that the agent did not announce."""
 
     line: str
     ended: TerminalOutput | None = None
     is_claimed: bool = False
-    """Whether the agent has told of it since, and so ends it."""
+    """Whether the agent has announced it since, and so ends it."""
 
 
 class TurnToolCalls:
@@ -47,7 +46,7 @@ class TurnToolCalls:
         self.count = 0
 
     def take(self, call: acp.ToolCall | acp.ToolCallProgress) -> Iterator[AnyPayload]:
-        """The events that a tool message makes."""
+        """The events of a tool call update."""
         call = self._under_card_id(call)
         known = call.tool_call_id in self._started
         if not known:
@@ -69,13 +68,13 @@ class TurnToolCalls:
             )
 
     def complete(self, call: _Call) -> _Call:
-        """The call with what was said of it before, wherever it leaves something out."""
+        """The call, completed with earlier updates."""
         call = self._under_card_id(call)
         earlier = self._open.get(call.tool_call_id)
         return call if earlier is None else _completed(call, earlier)
 
     def ran(self, terminal_id: str, line: str, raw_input: Raw) -> Iterator[AnyPayload]:
-        """The events of a command that the agent had started: on the tool call that it belongs to, or on a card."""
+        """The events of a command that the agent runs, on its tool call or on one made for it."""
         owner = self._owner_of(line)
         if owner is None:
             self._made[terminal_id] = _CommandCard(line)
@@ -95,7 +94,7 @@ class TurnToolCalls:
         yield from self._hand_over(terminal_id)
 
     def settled(self, terminal_id: str) -> Iterator[ToolCompleted]:
-        """The end of the card of a command that is over, unless the agent's own tool call took it up."""
+        """The end of a tool call made for a command, unless the agent's own tool call has taken it over."""
         card = self._made.get(terminal_id)
         if card is not None and card.ended is not None and not card.is_claimed:
             del self._made[terminal_id]
@@ -109,7 +108,7 @@ class TurnToolCalls:
             yield from _texts(call.raw_input)
 
     def wrote(self, path: str, old: str | None, new: str) -> Iterator[AnyPayload]:
-        """The events of a write that no tool call names; long texts are not told."""
+        """The events of a file write that no tool call names; long texts are left out."""
         if len(new) + len(old or "") > MAX_WRITTEN_CHARACTERS:
             old, new = None, f"({len(new):,} characters)"
         tool_id = f"write-{self.count + 1}-{path}"
@@ -125,7 +124,7 @@ class TurnToolCalls:
         yield self._completed(tool_id, success=True)
 
     def hear(self, output: TerminalOutput) -> Iterator[ToolUpdated]:
-        """The event that a terminal's output makes, now or once a tool call shows the terminal."""
+        """The events of terminal output, if a tool call shows the terminal; else it is kept."""
         if output.ended and output.terminal_id in self._made:
             self._made[output.terminal_id].ended = output
         bounded = self._bounded(output)
@@ -133,7 +132,7 @@ class TurnToolCalls:
             yield from self._show(bounded)
 
     def _bounded(self, output: TerminalOutput) -> TerminalOutput | None:
-        """The output as far as it is kept; a command that floods ends with how much was left out."""
+        """The output within its limit; the end says how much was left out."""
         heard = self._heard.get(output.terminal_id, 0)
         self._heard[output.terminal_id] = heard + len(output.text)
         room = max(MAX_TERMINAL_CHARACTERS - heard, 0)
@@ -150,7 +149,7 @@ class TurnToolCalls:
         self._unclaimed.setdefault(output.terminal_id, []).append(output)
 
     def leftovers(self) -> Iterator[ToolUpdated | ToolCompleted]:
-        """What terminals printed that no tool call ever showed, told under their own names, and the end of cards."""
+        """Events at the end of a turn: output of terminals that no tool call showed, and ends of open tool calls."""
         for terminal_id in list(self._unclaimed):
             self._tool_of[terminal_id] = terminal_id
             yield from self._hand_over(terminal_id)
@@ -166,7 +165,7 @@ class TurnToolCalls:
         return ToolCompleted(tool_id=tool_id, success=success, duration_ms=round(elapsed * 1000))
 
     def _owner_of(self, line: str) -> _Call | None:
-        """The open tool call that a command belongs to: one that names it, else the only one that runs something."""
+        """The open tool call of a command: one that names it, else the only one of kind execute."""
         for call in self._open.values():
             if _names(call, line):
                 return call
@@ -176,7 +175,7 @@ class TurnToolCalls:
         return waiting[0] if len(waiting) == 1 else None
 
     def _under_card_id(self, call: _AnyCall) -> _AnyCall:
-        """The call under the name of the card that was made for its command, if the agent tells of it only now."""
+        """The call with the id of the one made for its command, if the agent announces the command only now."""
         agents_id = call.tool_call_id
         if agents_id not in self._started and agents_id not in self._card_of:
             shown = {part.terminal_id for part in call.content or () if isinstance(part, acp.Terminal)}
@@ -200,14 +199,14 @@ class TurnToolCalls:
 
 
 def _names(call: _Call, line: str) -> bool:
-    """Whether a tool call tells of this very command."""
+    """Whether a tool call names this command."""
     return line == (call.title or "").strip().strip("`") or any(
         line == text for text in _texts(call.raw_input)
     )
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in an input; one that is a list of words, as the line that they are too."""
+    """Every string in an input, and lists of strings joined as a command line."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -229,7 +228,7 @@ def _completed(call: _Call, earlier: _Call) -> _Call:
 
 
 def _without_repeated_content(update: ToolUpdated, earlier: _Call | None) -> ToolUpdated:
-    """The same without the content that was told before, if there is only more of it."""
+    """The update as a delta, if content was only appended."""
     if update.content is None or earlier is None or earlier.content is None:
         return update
     grown = output_delta(translation.tool_parts(earlier.content), update.content)

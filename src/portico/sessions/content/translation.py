@@ -1,6 +1,6 @@
-"""Translates ACP updates into session events; pure, and nothing is dropped.
+"""Translates ACP updates into session events, without dropping anything.
 
-Whatever has no event of its own becomes a `notice` that carries the message as it came.
+An update without an event of its own becomes a `notice` with the raw message.
 """
 
 from collections.abc import Iterable
@@ -116,7 +116,7 @@ def permission_requested(
 def config_updated(
     options: Iterable[acp.SessionConfigOption], modes: acp.SessionModeState | None
 ) -> events.ConfigUpdated | None:
-    """The agent's switches; its modes count as one unless it lists them as an option itself."""
+    """The agent's options; its modes are one more, unless the agent lists them as an option itself."""
     found = [_config_option(option) for option in options]
     if modes is not None and not any(option.category == "mode" for option in found):
         choices = tuple(
@@ -167,7 +167,7 @@ def _choices(entries: Iterable[acp.SessionConfigSelectEntry]) -> Iterable[values
 
 
 def other_update(update: acp.SessionUpdate) -> events.AnyPayload:
-    """An update that says all it has to say, as one event."""
+    """The event of an update that is complete in itself."""
     match update:
         case acp.AgentMessageChunk(content=acp.TextContent(text=text), message_id=message_id):
             return events.TextDelta(text=text, message_id=message_id)
@@ -212,7 +212,7 @@ def other_update(update: acp.SessionUpdate) -> events.AnyPayload:
 
 
 def _in_one(title: str, description: str | None) -> str:
-    """A title that is a sentence already is followed by the next one."""
+    """A title, with a period unless it ends a sentence already."""
     if not description:
         return title
     return f"{title} {description}" if title.endswith((".", "!", "?")) else f"{title}: {description}"
@@ -226,7 +226,7 @@ class _UpdateKind(msgspec.Struct, rename="camel"):
 
 
 def unknown_update(raw: Raw) -> events.Notice:
-    """An update that has no event of its own, kept as it came."""
+    """Notice with the raw message of an unknown update."""
     try:
         kind = codecs.decode_json(raw, _UpdateKind).session_update
     except msgspec.DecodeError:
@@ -237,13 +237,13 @@ def unknown_update(raw: Raw) -> events.Notice:
 
 
 def fault_notice(fault: Fault, count: int) -> events.Notice:
-    """Malformed messages that were passed over; `fault` is the first of them."""
+    """Notice about ignored malformed messages; `fault` is the first of them."""
     what = _FAULTS[fault.kind]
     more = f" ({count} such messages)" if count > 1 else ""
     sample = f": {fault.sample}" if fault.sample else ""
     return events.Notice(
         level="warning",
-        text=f"Passed over {what} from the agent{more}. {fault.detail}{sample}"[:1000],
+        text=f"Ignored {what} from the agent{more}. {fault.detail}{sample}"[:1000],
         count=count,
     )
 
@@ -251,9 +251,9 @@ def fault_notice(fault: Fault, count: int) -> events.Notice:
 _FAULTS = {
     "not_utf8": "a line that is not UTF-8",
     "not_json": "a line that is not JSON",
-    "not_a_message": "a line that is no JSON-RPC message",
+    "not_a_message": "a line that is not a JSON-RPC message",
     "too_long": "an overlong line",
-    "unknown_response": "an answer that nobody asked for",
+    "unknown_response": "an unexpected response",
     "duplicate_id": "a request whose id is in use",
     "bad_params": "a message that does not fit the protocol",
 }

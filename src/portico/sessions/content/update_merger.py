@@ -1,7 +1,7 @@
 """Merges updates that arrive in pieces (compactions, messages, plans, subagents) into single events.
 
-A compaction and its summary become one notice, plans with names one plan, a message between
-sessions one notice. What is still in pieces when the turn ends is told as it is then.
+A compaction with its summary, all named plans, and a message between the agent's sessions become one event each. What
+is incomplete when the turn ends is recorded as it is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ class Subagents:
         )
 
     def describe_message(self, sender: str | UnsetType | None, recipient: str | UnsetType | None) -> str:
-        """Who says something to whom, in words."""
+        """Sender and recipient of a message, as text."""
         origin = f" from {self._name(sender)}" if sender else ""
         goal = f" to {self._name(recipient)}" if recipient else ""
         return f"A message{origin}{goal} inside the agent."
@@ -57,7 +57,7 @@ def _what_it_does(update: acp.SubagentUpdate, *, new: bool) -> str:
         if state.error is not None:
             return f"failed: {state.error.message.rstrip('.')}"
         return _DOING.get(state.state, f"is {state.state}")
-    return "was started" if new else "has news of itself"
+    return "was started" if new else "was updated"
 
 
 MAX_HELD = 256 * 1024
@@ -65,7 +65,7 @@ _ABOUT_MESSAGES = ("sender_session_id", "recipient_session_id", "sender_message_
 
 
 class _Compaction:
-    """A compaction as far as it is known; `before` is how full the context was when it began."""
+    """A compaction that is in progress; `before` is the number of tokens at its start."""
 
     def __init__(self, compaction_id: str, before: int | None) -> None:
         self.update = acp.CompactionUpdate(compaction_id=compaction_id, status="in_progress")
@@ -135,7 +135,7 @@ class _Message:
 
 
 class UpdateMerger:
-    """Feed it every update that is about no tool call, in order; call `settle` when a turn is over."""
+    """Takes every update that is not about a tool call, in order; `settle` ends a turn."""
 
     def __init__(self) -> None:
         self._used: int | None = None
@@ -146,7 +146,7 @@ class UpdateMerger:
         self._subagents = Subagents()
 
     def take(self, update: acp.SessionUpdate) -> Iterator[AnyPayload]:
-        """The events that an update makes, and those that it shows to be whole."""
+        """The events of an update, and those that are complete with it."""
         if not isinstance(update, acp.SessionMessage | acp.SessionMessageChunk):
             yield from self._tell_message()
         if not isinstance(update, acp.UsageUpdate | acp.CompactionUpdate | acp.CompactionSummaryChunk):
@@ -178,7 +178,7 @@ class UpdateMerger:
                     yield from self._tell_compactions()
 
     def settle(self) -> Iterator[AnyPayload]:
-        """Nothing more will come soon: tell what is held."""
+        """The events of everything that is still incomplete."""
         yield from self._tell_message()
         yield from self._tell_compactions(unfinished=True)
 
@@ -191,7 +191,7 @@ class UpdateMerger:
         return self._message
 
     def _tell_compactions(self, *, await_usage: bool = False, unfinished: bool = False) -> Iterator[Notice]:
-        """Those that are over. How full the context is then often comes right behind, and is worth a wait."""
+        """Finished compactions. Their token count often follows, and is waited for."""
         for compaction_id, compaction in list(self._compactions.items()):
             unknown = compaction.before is not None and self._used == compaction.before
             waits = await_usage and unknown and compaction.update.status == "completed"
@@ -206,7 +206,7 @@ class UpdateMerger:
             yield message.notice(self._subagents)
 
     def _bounded(self, piece: acp.ContentBlock | acp.CompactionUpdate) -> Iterator[AnyPayload]:
-        """A flood of pieces is told in parts, so that little of it is kept in memory."""
+        """Parts of a long message, so that little of it is kept in memory."""
         self._held += len(msgspec.json.encode(piece))
         if self._held > MAX_HELD:
             yield from self.settle()
@@ -215,7 +215,7 @@ class UpdateMerger:
 
 
 def text_of_blocks(blocks: Sequence[acp.ContentBlock]) -> str:
-    """What content says, with a few words for what is no text."""
+    """Content as text, with a description of what is not text."""
     return "".join(describe_block(Raw(msgspec.json.encode(block))) for block in blocks).strip()
 
 

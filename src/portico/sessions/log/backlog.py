@@ -1,13 +1,12 @@
 """Limit on the unwritten events of all sessions together, which slows flooding agents down.
 
-Each session has a bound of its own. A hundred sessions at theirs would be a hundred times as much, and
-a disk that stands still for a moment keeps all of them waiting at once.
+Each session has a limit of its own, but a hundred sessions could reach theirs at once when the disk is slow.
 """
 
 import asyncio
 
 MAX_BACKLOG = 4_000_000
-"""Bytes, as they are in memory. What is beyond stays with the agents until the disk has kept up."""
+"""Bytes in memory. Agents have to wait beyond that."""
 
 
 class Backlog:
@@ -18,7 +17,7 @@ class Backlog:
         self._room.set()
 
     async def room(self) -> None:
-        """Wait until there is some."""
+        """Wait until there is room."""
         while self._size > self._limit:
             await self._room.wait()
 
@@ -31,10 +30,10 @@ class Backlog:
 
 
 class BacklogShare:
-    """What one session has unwritten.
+    """Unwritten events of one session.
 
-    What the store refused does not count for the others: nobody knows when it will be written, and
-    their agents must not wait for that. The session's own bound still holds.
+    Events that the store refused do not count for the others, whose agents must not wait for them. The session's own
+    limit still applies.
     """
 
     def __init__(self, backlog: Backlog) -> None:
@@ -53,5 +52,5 @@ class BacklogShare:
             self._backlog.change(-self.size if refused else self.size)
 
     async def room(self) -> None:
-        """Wait until there is some in the backlog of all."""
+        """Wait until there is room in the backlog of all sessions."""
         await self._backlog.room()

@@ -12,11 +12,11 @@ from portico.domain.payload_codec import encode_payload
 from portico.domain.values import TerminalOutput, TextGrowth
 
 EVENT_BYTES = 256
-"""What any event takes besides its content, roughly."""
+"""Approximate size of an event without its content."""
 
 
 class JournalEntry:
-    """Not numbered yet; text that joins it is kept in pieces until it is written."""
+    """Not numbered yet; merged text is kept in pieces until it is written."""
 
     __slots__ = ("at", "payload", "pieces", "size", "turn_id")
 
@@ -28,7 +28,7 @@ class JournalEntry:
         self.size = size_of(payload)
 
     def absorb(self, turn_id: TurnId | None, payload: AnyPayload) -> bool:
-        """Take a following payload into this entry if the two say one thing in two pieces."""
+        """Merge a following payload into this entry, if it continues the same text."""
         if turn_id != self.turn_id or type(payload) is not type(self.payload):
             return False
         if (grown := _merge_growth(self.payload, payload)) is not None:
@@ -45,7 +45,7 @@ class JournalEntry:
         return True
 
     def event(self, session_id: SessionId, seq: int) -> Event:
-        """The event it becomes. From then on its text is there once, and in one piece."""
+        """The numbered event, with its text in one piece."""
         if self.pieces is not None:
             self.payload, self.pieces = _with_text(self.payload, "".join(self.pieces)), None
             self.size = size_of(self.payload)
@@ -53,7 +53,7 @@ class JournalEntry:
 
 
 def size_of(payload: AnyPayload) -> int:
-    """How many bytes of memory an event with this payload takes, roughly."""
+    """Approximate size in memory of an event with this payload."""
     match payload:
         case TextDelta(block=UnsetType(), text=text) | Thinking(block=UnsetType(), text=text):
             return EVENT_BYTES + sys.getsizeof(text)
@@ -65,11 +65,11 @@ def _encoded_size(payload: AnyPayload) -> int:
     try:
         return len(encode_payload(payload))
     except (ValueError, TypeError, OverflowError, msgspec.MsgspecError):
-        return 0  # The store will refuse it, and say why.
+        return 0  # The store will refuse it with a reason.
 
 
 def _merge_growth(first: AnyPayload, second: AnyPayload) -> ToolUpdated | None:
-    """Two updates that only say how one content went on, as one."""
+    """Two updates of which the second only appends to the first, as one."""
     match first, second:
         case ToolUpdated(tool_id=one, grown=TextGrowth() as before), ToolUpdated(
             tool_id=two, grown=TextGrowth() as after

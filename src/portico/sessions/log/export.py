@@ -1,6 +1,6 @@
 """Export of a session as JSON with every event, or as Markdown.
 
-Both are made page by page, so that a long session costs no more memory than a short one.
+Both are made page by page, so that memory does not grow with the session.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -43,7 +43,7 @@ class ExportedEvent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 async def export_json(store: Store, summary: SessionSummary) -> AsyncIterator[str]:
-    """One JSON object: the session's head and all its events."""
+    """One JSON object: the session's summary and all its events."""
     head = msgspec.json.encode(
         {
             "portico": 1,
@@ -72,7 +72,7 @@ async def export_json(store: Store, summary: SessionSummary) -> AsyncIterator[st
 
 
 async def export_markdown(store: Store, summary: SessionSummary) -> AsyncIterator[str]:
-    """The conversation as it reads: prompts, answers, what was done and decided."""
+    """The conversation as Markdown: prompts, answers, tool calls and decisions."""
     yield f"# {summary.title or 'Session ' + summary.session_id}\n\n"
     yield f"{summary.agent} in `{summary.workspace}`, {format_time(summary.created_at)}\n"
     page = _MarkdownPage()
@@ -83,7 +83,7 @@ async def export_markdown(store: Store, summary: SessionSummary) -> AsyncIterato
 
 
 class _MarkdownPage:
-    """Keeps apart what belongs apart: deltas run on, everything else stands alone."""
+    """Joins text deltas, and separates everything else by blank lines."""
 
     def __init__(self) -> None:
         self._running: type[AnyPayload] | None = None
@@ -127,7 +127,7 @@ class _MarkdownPage:
             case ErrorReported(code=code, message=message):
                 yield f"**{code.value}: {message}**"
             case TurnEnded(state=state):
-                for content in self._contents.values():  # of tools that came to no end
+                for content in self._contents.values():  # of tools that did not finish
                     yield from _parts(content)
                 self._contents.clear()
                 if state is not TurnState.COMPLETED:
@@ -136,7 +136,7 @@ class _MarkdownPage:
                 return
 
     def _tool(self, payload: ToolStarted | ToolUpdated | ToolCompleted) -> Iterator[str]:
-        """What a tool brought is told once, as it is in the end, however often the agent told it."""
+        """Output of a tool is written once, in its final state."""
         match payload:
             case ToolStarted(tool_id=tool_id, title=title, content=content):
                 self._titles[tool_id] = title
@@ -211,7 +211,7 @@ def _parts(parts: tuple[ToolPart, ...]) -> Iterator[str]:
 
 
 def _fenced(text: str, language: str) -> Iterator[str]:
-    """Text as code, inside a fence that nothing in it can close."""
+    """A fenced code block, with a fence longer than any in the text."""
     longest = max((len(run) for run in text.split("\n") if set(run) == {"`"}), default=0)
     fence = "`" * max(3, longest + 1)
     yield f"{fence}{language}"

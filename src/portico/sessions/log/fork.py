@@ -1,7 +1,7 @@
 """Fork of a session: a copy of its log; the agent forks its own session when it is first needed.
 
-The agent forks its own session only if the one it was copied from has stayed where it was since;
-otherwise the fork would know of things that were never said in it.
+The agent forks its own session only if the source has not continued since; otherwise the fork would know of things
+that were never said in it.
 """
 
 import os
@@ -17,7 +17,7 @@ EVENTS_LOOKED_AT = 500
 
 
 async def fork(ports: Ports, source: SessionSummary) -> SessionId:
-    """Copy a session that is between two turns; the id of the copy."""
+    """Copy a session that is not in a turn; returns the id of the copy."""
     if source.state.active:
         raise SessionBusy.in_turn(
             source.session_id, suggestion="Wait for its end, or stop it first; then fork it."
@@ -44,7 +44,7 @@ async def fork(ports: Ports, source: SessionSummary) -> SessionId:
 
 
 async def pending_fork(store: Store, session_id: SessionId) -> ForkedFrom | None:
-    """Where a session was forked from, for one whose agent has no session for it yet."""
+    """The source of a fork whose agent has no session for it yet."""
     for event in reversed(await store.tail(session_id, before_seq=None, limit=EVENTS_LOOKED_AT)):
         match event.payload:
             case SessionStarted(forked_from=ForkedFrom(session_id=source, last_turn=last_turn) as fork_point):

@@ -1,8 +1,8 @@
-"""Assigns seq numbers to the events of one session, batches them and stores them before anybody sees them.
+"""Numbers the events of one session, batches them and stores them before readers see them.
 
-Deltas that follow each other within 16 ms become one event. Everything recorded since the last
-write goes into one transaction. A reader that falls behind reads from the store: nothing is
-kept in memory for it but the newest hundred or so events that all readers share, fewer if they are long.
+Deltas that follow each other within 16 ms become one event. Everything recorded since the last write goes into one
+transaction. Readers share the newest hundred or so events in memory, fewer if they are long; one that falls behind
+reads from the store.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from portico.sessions.ports import Clock, Store
 
 GATHER_SECONDS = 0.016
 MAX_UNWRITTEN = 1_000_000
-"""Bytes, as they are in memory, that a session may have unwritten before its agent has to wait."""
+"""Bytes of unwritten events in memory, beyond which the agent of the session has to wait."""
 MAX_REFUSED = 2 * MAX_UNWRITTEN
-"""The same while the store refuses them: an agent that is told to stop must be heard for a while."""
+"""The same while the store refuses them, since the agent must still be able to report its stop."""
 RETRY_SECONDS = 1.0
 RECENT_EVENTS = 128
 RECENT_BYTES = 256 * 1024
@@ -49,7 +49,7 @@ class Journal:
         self._last_write = float("-inf")
 
     def record(self, payload: AnyPayload) -> None:
-        """Add to the log soon, within the gathering time, in the order of the calls."""
+        """Add an event to the log soon, in the order of the calls."""
         if self._pending:
             last = self._pending[-1]
             before = last.size
@@ -62,9 +62,9 @@ class Journal:
         self._recorded.set()
 
     async def commit(self, *payloads: AnyPayload) -> None:
-        """Add to the log now, together with all that waits; returns when it is safe on the disk.
+        """Write these and all waiting events now; returns when they are on the disk.
 
-        Raises StoreFailed, and then nothing of it is in the log.
+        Raises StoreFailed, and then none of them is in the log.
         """
         for payload in payloads:
             self.record(payload)
@@ -73,7 +73,7 @@ class Journal:
             raise self.failure
 
     async def withdraw(self, payloads: Sequence[AnyPayload]) -> bool:
-        """Give up what a commit could not write; False if the next write was quicker, and the log has it after all."""
+        """Drop payloads that a commit could not write; False if a later write has stored them after all."""
         async with self._writing:
             given_up = [one for one in self._pending if any(one.payload is payload for payload in payloads)]
             self._pending = [one for one in self._pending if one not in given_up]
@@ -84,7 +84,7 @@ class Journal:
         return len(given_up) == len(payloads)
 
     async def run(self) -> None:
-        """Write what was recorded, at most once in the gathering time, until cancelled."""
+        """Write recorded events periodically, until cancelled."""
         while True:
             await self._recorded.wait()
             pause = self._last_write + GATHER_SECONDS - self._clock.monotonic()
@@ -93,12 +93,12 @@ class Journal:
             self._recorded.clear()
             await self._write(durable=False)
             if self.failure is not None:
-                # Who watches waits for the end of the turn that this broke; perhaps nobody writes before.
+                # Ends the turn, whose end readers wait for; there may be no other write before.
                 await self._clock.sleep(RETRY_SECONDS)
                 self._recorded.set()
 
     async def ready(self) -> None:
-        """Wait while too much is unwritten, here or in all sessions: this is what slows a flooding agent down."""
+        """Wait while too much is unwritten, in this session or in all, to slow a flooding agent down."""
         if self._unwritten.size > MAX_UNWRITTEN:
             await self._write(durable=False)
         while self.failure is not None and self._unwritten.size > MAX_REFUSED and not self._closed:
@@ -113,7 +113,7 @@ class Journal:
         return [event for event, _ in self._recent if event.seq > seq]
 
     async def wait_beyond(self, seq: int) -> bool:
-        """Wait until something after `seq` is committed; False when nothing will come any more."""
+        """Wait until an event after `seq` is committed; False if the journal is closed."""
         while self.committed_seq <= seq:
             if self._closed:
                 return False
@@ -121,13 +121,13 @@ class Journal:
         return True
 
     async def close(self) -> None:
-        """Write what is left and let every waiting reader go."""
+        """Write what is left and end every waiting reader."""
         await self._write(durable=True)
         self._closed = True
         self._announce()
 
     async def _write(self, *, durable: bool) -> None:
-        """Write all that waits. Whoever is cancelled meanwhile waits too: what stands in the log must be known."""
+        """Write all waiting events. A cancelled caller waits for the write, so that its outcome is known."""
         if not self._pending and not self._writing.locked():
             return
         self._durable |= durable
@@ -141,7 +141,7 @@ class Journal:
     async def _write_batch(self) -> None:
         async with self._writing:
             batch, self._pending = self._pending, []
-            # Another's write may be the one that takes along what has to be safe.
+            # Another write may include these events.
             durable, self._durable = self._durable, False
             if not batch:
                 return
@@ -166,7 +166,7 @@ class Journal:
             self._announce()
 
     def _keep(self, events: Sequence[Event], sizes: Sequence[int]) -> None:
-        """Have the newest events at hand; what no longer fits is read from the store."""
+        """Keep the newest events in memory; older ones are read from the store."""
         self._recent.extend(zip(events, sizes, strict=True))
         self._recent_bytes += sum(sizes)
         while len(self._recent) > RECENT_EVENTS or self._recent_bytes > RECENT_BYTES:

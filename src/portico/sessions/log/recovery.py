@@ -1,7 +1,7 @@
 """Marks turns as interrupted whose process has died.
 
-A session whose lease is held is alive in another process and is left alone. What a dead turn had changed in a tree
-of its own is told with its end, so that nobody takes it for nothing.
+A session whose lease is held is open in another process and is skipped. Changes that an interrupted turn made in its
+working copy are collected, so that they are not lost.
 """
 
 import logging
@@ -19,13 +19,13 @@ from portico.sessions.ports import Clock, Ports, ReviewProvider, Store
 
 log = logging.getLogger(__name__)
 
-_REASON = "Portico ended while the turn was under way."
+_REASON = "Portico ended during the turn."
 
 
 async def recover(ports: Ports, *, skip_failures: bool) -> list[SessionId]:
-    """Interrupt every turn that nobody runs any more; the sessions it was done to.
+    """Interrupt every turn whose process is gone; returns their sessions.
 
-    StoreFailed, once all have been tried, if one of them could not be; whoever is `forgiving` leaves it to the next.
+    Raises StoreFailed, after all have been tried, if one failed, unless `skip_failures`.
     """
     recovered, failure = [], None
     for session_id in await ports.store.active_sessions():
@@ -33,7 +33,7 @@ async def recover(ports: Ports, *, skip_failures: bool) -> list[SessionId]:
             if await _recover_session(ports, session_id):
                 recovered.append(session_id)
         except StoreFailed as error:
-            log.warning("session %s is not recovered: %s", session_id, error.message)
+            log.warning("session %s was not recovered: %s", session_id, error.message)
             failure = error
     if failure is not None and not skip_failures:
         raise failure
@@ -51,7 +51,7 @@ async def _recover_session(ports: Ports, session_id: SessionId) -> bool:
 
 
 async def interrupt(ports: Ports, session_id: SessionId) -> bool:
-    """End a turn that the log calls active; whether there was one. The caller holds the session's lease."""
+    """End the active turn of a session; False if there is none. The caller holds the session's lease."""
     summary = await ports.store.summary(session_id)
     if summary is None or not summary.state.active:
         return False
@@ -63,14 +63,14 @@ async def interrupt(ports: Ports, session_id: SessionId) -> bool:
 async def append_events(
     store: Store, clock: Clock, session_id: SessionId, payloads: Sequence[AnyPayload]
 ) -> None:
-    """Add to the log of a session that nobody has open. The caller holds the session's lease."""
+    """Write events to the log of a session that is not open. The caller holds the session's lease."""
     summary = await store.summary(session_id)
     if summary is not None:
         await store.append(_events(summary, clock.now_ms(), None, payloads), durable=True)
 
 
 async def _salvage_changes(reviews: ReviewProvider, summary: SessionSummary) -> Sequence[AnyPayload]:
-    """What the turn had changed and could not propose any more."""
+    """Events with the changes of the interrupted turn."""
     failure: PorticoError
     try:
         return await reviews.salvage(summary.session_id, Path(summary.workspace))
@@ -78,7 +78,7 @@ async def _salvage_changes(reviews: ReviewProvider, summary: SessionSummary) -> 
         failure = error
     except Exception as error:  # noqa: BLE001 - no host may be kept from starting by what one session has left
         failure = internal_error(error, f"the salvage of {summary.session_id}")
-    what = f"What the interrupted turn changed could not be gathered. {failure.message}"
+    what = f"The changes of the interrupted turn could not be collected. {failure.message}"
     return [Notice(level="warning", text=what, details=failure.suggestion)]
 
 

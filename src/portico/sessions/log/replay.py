@@ -19,7 +19,7 @@ _OPENING = (
 
 
 def summarize(events: Iterable[Event]) -> str | None:
-    """What person and agent said, the latest parts kept; None if they said nothing yet."""
+    """Summary of the conversation, which keeps its latest parts; None if it is empty."""
     pieces: list[str] = []
     speaker = None
     for event in events:
@@ -44,7 +44,7 @@ def summarize(events: Iterable[Event]) -> str | None:
 def with_history(
     summary: str | None, prompt: list[acp.ContentBlock], takes: acp.PromptCapabilities
 ) -> list[acp.ContentBlock]:
-    """A prompt with what was said before it, beside the words if the agent takes that: they may be a command."""
+    """A prompt with the summary, as a resource if the agent accepts that, since the text may be a command."""
     if summary is None:
         return prompt
     if takes.embedded_context:
@@ -54,7 +54,7 @@ def with_history(
 
 
 def needs_summary(events: Sequence[Event]) -> bool:
-    """Whether the agent was to be told with the next prompt, and none has come."""
+    """Whether a summary was announced for the next prompt, and there has been none since."""
     for event in reversed(events):
         match event.payload:
             case PromptSubmitted():

@@ -1,6 +1,6 @@
 """Watch the events of a session, from the journal if it is open here, else from the store.
 
-A watcher pulls: it is given a page when it asks for one, so a slow one costs no memory.
+Watchers pull page by page, so a slow one costs no memory.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -15,15 +15,15 @@ from portico.sessions.ports import Clock, Store
 PAGE = 500
 PAGE_BYTES = 1_000_000
 LOOK_SECONDS = 0.2
-"""How soon a change that another process made is seen."""
+"""How often changes by other processes are looked for."""
 
 
 def check_after_seq(summary: SessionSummary, after_seq: int) -> None:
-    """InvalidInput for whoever has read further than the log goes: theirs was another, and nothing would ever come."""
+    """InvalidInput if `after_seq` is beyond the end of the log, because the caller has read another log."""
     if after_seq > summary.last_seq:
         raise InvalidInput(
-            f"Session {summary.session_id} ends at event {summary.last_seq}, so nothing is known of what comes "
-            f"after event {after_seq}: this is not the log that was read before.",
+            f"Session {summary.session_id} ends at event {summary.last_seq}, before event {after_seq}: "
+            "this is not the log that was read before.",
             suggestion="Read it again from the beginning, or from its end.",
         )
 
@@ -44,7 +44,7 @@ async def watch_journal(journal: Journal, store: Store, *, after_seq: int) -> As
 async def watch_store(
     session_id: SessionId, store: Store, clock: Clock, *, after_seq: int, until: Callable[[], bool]
 ) -> AsyncGenerator[Event]:
-    """Every event after `after_seq`, each once, in order, until told or until the session is deleted."""
+    """Every event after `after_seq`, each once, in order, until `until()` or until the session is deleted."""
     while not until():
         seen = await store.generation()
         page = await store.read(session_id, after_seq=after_seq, limit=PAGE, max_bytes=PAGE_BYTES)

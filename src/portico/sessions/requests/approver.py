@@ -1,6 +1,6 @@
 """Answers permission requests and questions that no rule has answered: asks the person, else denies.
 
-Rules are the business of the permission broker in the chain; only what it leaves open comes here.
+Permission rules are applied by the permission broker in the chain; only what they leave open comes here.
 """
 
 import sys
@@ -15,19 +15,19 @@ DENIED_UNANSWERED = PermissionReply(option_id=None, by="person")
 
 
 class Person(Protocol):
-    """Somebody who can be asked."""
+    """The person at the terminal."""
 
     async def decide(self, request: PermissionRequested) -> PermissionReply | None:
-        """Whether the agent may; None when they would not say."""
+        """Decide on a permission request; None without a decision."""
         ...
 
     async def reply(self, question: QuestionAsked) -> QuestionAnswer:
-        """What the agent wants to know."""
+        """Answer a question of the agent."""
         ...
 
 
 class Approver:
-    """Fails closed: what nobody can be asked about is denied, or declined."""
+    """Fails closed: without a person, requests are denied and questions declined."""
 
     def __init__(self, person: Person | None) -> None:
         self._person = person
@@ -42,5 +42,5 @@ class Approver:
 
 
 def is_interactive() -> bool:
-    """Whether a person sees what is asked and can type an answer."""
+    """Whether a person can see a question and type an answer."""
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,6 +1,6 @@
-"""Records the commands and file writes that an agent has the host do, as tool calls in the log.
+"""Records commands and file writes that an agent requests from the host, as tool calls in the log.
 
-An agent's own tool call tells it if it names the command or the file; else a card is made for it.
+They belong to the agent's own tool call if one names the command or the file; else one is made for them.
 """
 
 import asyncio
@@ -44,23 +44,23 @@ class ClientCallRecorder:
             self._session.journal.record(payload)
 
     def settled(self, terminal_id: str) -> None:
-        """The agent knows how a command ended, or has no more use for it."""
+        """The agent has waited for a command, or released it."""
         for payload in self._session.tools.settled(terminal_id):
             self._session.journal.record(payload)
 
     def has_tool_call(self, path: str) -> bool:
-        """Whether a tool call that is under way names a file."""
+        """Whether an open tool call names a file."""
         return any(self._place(named) == self._place(path) for named in self._session.tools.named_paths())
 
     async def text_before(self, path: str) -> str | None:
-        """What a file has on disk; None for one that is new, or no text, or too long to be told.
+        """The text of a file on disk; None if it is new, binary or too long.
 
-        Not asked of the editor, who takes a read for the agent's: it would overwrite what it has not seen.
+        Not read from the editor, which would take it for a read by the agent and let it overwrite unseen changes.
         """
         return await asyncio.to_thread(self._text_on_disk, path)
 
     def wrote(self, path: str, old: str | None, new: str) -> None:
-        """A file was written that no tool call names."""
+        """Record a file write that no tool call names."""
         for payload in self._session.tools.wrote(self._place(path), old, new):
             self._session.journal.record(payload)
 
@@ -74,7 +74,7 @@ class ClientCallRecorder:
             return None
 
     def _place(self, path: str) -> str:
-        """Where a file is for the person; a session's own folder stands for the workspace."""
+        """The path of a file in the workspace, also for a file of a working copy."""
         workspace = str(self._session.workspace)
         place = os.path.normpath(os.path.join(self._folder or workspace, path))  # noqa: PTH118 - text in, text out
         if self._folder is not None and Path(place).is_relative_to(self._folder):

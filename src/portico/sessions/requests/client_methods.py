@@ -1,6 +1,6 @@
 """ACP client methods served to the agent: files, terminals, permission requests and questions.
 
-Only what the session's editor has is served, and announced as a capability.
+Only capabilities of the session's editor are announced and served.
 """
 
 from collections.abc import Mapping
@@ -39,12 +39,12 @@ def client_capabilities(editor: Editor) -> acp.ClientCapabilities:
 
 
 def login_capabilities() -> acp.ClientCapabilities:
-    """Of a client that is there to sign somebody in, and for nothing else."""
+    """Capabilities of a client that only logs in."""
     return acp.ClientCapabilities(auth=acp.AuthCapabilities(terminal=True), elicitation=ASKS_FORMS_AND_PAGES)
 
 
 class ClientCallListener(Protocol):
-    """Writes down what the host does for an agent."""
+    """Gets every command and file write of an agent."""
 
     def heard(self, output: TerminalOutput) -> None: ...
 
@@ -62,7 +62,7 @@ class ClientCallListener(Protocol):
 def client_methods(
     editor: Editor, asking: Mapping[str, MethodHandler], record: ClientCallListener, *, reads_only: bool
 ) -> dict[str, MethodHandler]:
-    """The methods that an agent may call on this host; `asking` are those that ask the person."""
+    """The methods that an agent may call; `asking` are those that ask the person."""
     served = dict(asking)
     if editor.files is not None:
         served |= _serve_files(editor.files, record)
@@ -145,7 +145,7 @@ def _exit_status(ended: TerminalSnapshot) -> acp.TerminalExitStatus:
 
 
 def _translate_errors(serve: MethodHandler) -> MethodHandler:
-    """Errors that have a name here, as the protocol's own, so that the agent can act on them."""
+    """Translate Portico's errors into those of the protocol, so that the agent can act on them."""
 
     async def answer(request: Any) -> Any:
         try:

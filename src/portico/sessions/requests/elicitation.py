@@ -1,7 +1,6 @@
 """Translates `elicitation/create` into a question event, and the answer back.
 
-What this version cannot ask faithfully is not asked at all: a mode it does not know, a field that
-must be filled in and is of an unknown type.
+A question of an unknown mode, or with a required field of an unknown type, is declined.
 """
 
 import re
@@ -22,7 +21,7 @@ _SECRET_NAME = re.compile(
 
 
 def question_asked(request_id: str, request: acp.CreateElicitationRequest) -> QuestionAsked | None:
-    """The question, or None if this version does not know how to ask it. RpcError if it makes no sense."""
+    """The question, or None if it is not supported. RpcError if it is invalid."""
     match request.mode:
         case "form":
             schema = request.requested_schema or _needed("requestedSchema")
@@ -52,13 +51,13 @@ def question_asked(request_id: str, request: acp.CreateElicitationRequest) -> Qu
 
 
 def declined_notice(request: acp.CreateElicitationRequest) -> Notice:
-    """Says that a question was declined because nobody could have understood it."""
-    text = f"The agent asked in a way that this version does not know, and was declined: {request.message}"
+    """Notice about a declined question."""
+    text = f"Declined a question of an unsupported kind: {request.message}"
     return Notice(level="warning", text=text, source="agent", raw=as_raw(request))
 
 
 def question_answered(question: QuestionAsked, reply: QuestionAnswer) -> QuestionAnswered:
-    """The answer as the log may have it."""
+    """The answer for the log, without secrets."""
     secret = {field.name for field in question.fields if field.secret}
     return QuestionAnswered(
         request_id=question.request_id,
@@ -78,7 +77,7 @@ def answer_to_agent(question: QuestionAsked, reply: QuestionAnswer) -> acp.Creat
 
 
 def _fields(schema: acp.ElicitationSchema) -> tuple[QuestionField, ...] | None:
-    """The fields of a form; those of unknown type are left out, unless they must be filled in."""
+    """The fields of a form, without optional ones of unknown type."""
     required = set(schema.required or ())
     found: list[QuestionField] = []
     for name, field in schema.properties.items():
@@ -125,7 +124,7 @@ def _field(name: str, field: acp.ElicitationPropertySchema, *, required: bool) -
 
 
 def _choices(field: acp.ElicitationPropertySchema) -> Iterator[OptionChoice]:
-    """Titled choices, else plain ones; those of a list stand in its items."""
+    """Titled choices, else plain ones; those of a list are in its items."""
     items = field.items or acp.MultiSelectItems()
     titled = items.any_of if field.type == "array" else field.one_of
     plain = items.enum if field.type == "array" else field.enum
@@ -138,7 +137,7 @@ def _choices(field: acp.ElicitationPropertySchema) -> Iterator[OptionChoice]:
 
 
 def _is_secret(name: str, field: acp.ElicitationPropertySchema) -> bool:
-    """Whether an answer is to be kept out of the log: because the agent says so, or by what it is called."""
+    """Whether an answer is a secret, because the agent says so or by its name."""
     if field.type != "string":
         return False
     marked = field.format == "password" or bool((field.meta or {}).get("secret"))
@@ -146,13 +145,13 @@ def _is_secret(name: str, field: acp.ElicitationPropertySchema) -> bool:
 
 
 def _page(url: str) -> str:
-    """A page that a browser can show; nothing that an address could do besides."""
+    """An http or https URL. RpcError for any other."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise RpcError(INVALID_PARAMS, f"elicitation/create: {url!r} is no address: {error}") from error
+        raise RpcError(INVALID_PARAMS, f"elicitation/create: {url!r} is not a URL: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise RpcError(INVALID_PARAMS, f"elicitation/create: {url!r} is no address of a page")
+        raise RpcError(INVALID_PARAMS, f"elicitation/create: {url!r} is not an http or https URL")
     return url
 
 

@@ -1,6 +1,6 @@
 """Validation of the answers to a question's fields, with a message per field.
 
-Every complaint is a sentence that names the field, for the person who can put it right.
+Every message is a sentence that names the field.
 """
 
 import re
@@ -20,7 +20,7 @@ def label_of(field: QuestionField) -> str:
 
 
 def check_answers(fields: tuple[QuestionField, ...], content: Mapping[str, QuestionValue]) -> None:
-    """InvalidInput for the first answer that does not fit, is missing, or was not asked for."""
+    """InvalidInput for the first answer that is invalid, missing or unexpected."""
     for field in fields:
         if field.name in content:
             problem = problem_with(field, content[field.name])
@@ -36,15 +36,15 @@ def check_answers(fields: tuple[QuestionField, ...], content: Mapping[str, Quest
 
 
 def problem_with(field: QuestionField, value: QuestionValue) -> str | None:
-    """What is wrong with an answer; None if nothing is."""
+    """The problem with an answer, or None."""
     label = label_of(field)
     match field.type:
         case "boolean":
-            return None if isinstance(value, bool) else f"{label} is yes or no."
+            return None if isinstance(value, bool) else f"{label} must be yes or no."
         case "number" | "integer":
             return _problem_with_number(field, label, value)
         case "choice":
-            return None if _offered(field, value) else f"{label} is one of {_names(field)}."
+            return None if _offered(field, value) else f"{label} must be one of {_names(field)}."
         case "choices":
             return _problem_with_choices(field, label, value)
         case _:
@@ -53,37 +53,37 @@ def problem_with(field: QuestionField, value: QuestionValue) -> str | None:
 
 def _problem_with_number(field: QuestionField, label: str, value: QuestionValue) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        return f"{label} is a number."
+        return f"{label} must be a number."
     if field.type == "integer" and not isinstance(value, int):
-        return f"{label} is a whole number."
+        return f"{label} must be a whole number."
     return f"{label} must be {_range(field)}." if _outside(field, value) else None
 
 
 def _problem_with_choices(field: QuestionField, label: str, value: QuestionValue) -> str | None:
     if not isinstance(value, tuple) or not all(_offered(field, one) for one in value):
-        return f"{label} takes some of {_names(field)}."
+        return f"{label} must be some of {_names(field)}."
     if len(set(value)) != len(value):
-        return f"{label} takes each choice once."
-    return f"{label} takes {_range(field)} of the choices." if _outside(field, len(value)) else None
+        return f"{label} accepts each choice once."
+    return f"{label} needs {_range(field)} of the choices." if _outside(field, len(value)) else None
 
 
 def _problem_with_text(field: QuestionField, label: str, value: QuestionValue) -> str | None:
     if not isinstance(value, str):
-        return f"{label} is a text."
+        return f"{label} must be text."
     if field.required and not value:
         return f"{label} is required."
     if _outside(field, len(value)):
         return f"{label} must have {_range(field)} characters."
     described = _FORMATS.get(field.format or "")
     if described is not None and not described[0](value):
-        return f"{label} is {described[1]}."
-    return f"{label} does not have the form {field.pattern}" if _off_pattern(field, value) else None
+        return f"{label} must be {described[1]}."
+    return f"{label} does not match {field.pattern}" if _off_pattern(field, value) else None
 
 
 def _off_pattern(field: QuestionField, value: str) -> bool:
     try:
         return field.pattern is not None and re.search(field.pattern, value) is None
-    except re.error:  # written for another kind of expressions: the agent will judge by itself
+    except re.error:  # not a Python expression: the agent checks it itself
         return False
 
 
@@ -125,7 +125,7 @@ def _is_moment(value: str) -> bool:
 
 def _with_zone(value: str) -> None:
     if datetime.fromisoformat(value).tzinfo is None:
-        raise ValueError("no time zone")
+        raise ValueError("missing time zone")
 
 
 def _parses(parse: Callable[[str], object], value: str) -> bool:
@@ -138,7 +138,7 @@ def _parses(parse: Callable[[str], object], value: str) -> bool:
 
 _FORMATS: dict[str, tuple[Callable[[str], bool], str]] = {
     "email": (lambda value: bool(_EMAIL.fullmatch(value)), "an e-mail address"),
-    "uri": (_is_uri, "an address such as https://example.org"),
+    "uri": (_is_uri, "a URL such as https://example.org"),
     "date": (_is_date, "a date such as 2026-05-09"),
     "date-time": (_is_moment, "a date and time such as 2026-05-09T14:30:00Z"),
 }

@@ -10,8 +10,8 @@ from urllib.parse import urljoin
 import msgspec
 
 from portico import __version__
-from portico.porter.tasks import run_in_thread
 from portico.porter.tools.web.address import AddressRefused, WebAddress, parse_address, resolve
+from portico.processes.tasks import run_in_thread
 
 LARGEST = 2 * 1024 * 1024
 SECONDS = 30.0

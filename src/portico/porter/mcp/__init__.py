@@ -1,1 +1,0 @@
-"""Porter's MCP client: connections over stdio and streamable HTTP."""
