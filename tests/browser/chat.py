@@ -22,7 +22,7 @@ class Chat:
         self.answers = self.log.get_by_role("article", name="Answer")
         self.prompts = self.log.get_by_role("article", name="You asked")
         self.tabs = place.get_by_role("tablist", name="Sessions").get_by_role("tab")
-        self.composer = place.get_by_role("region", name="Write to the agent")
+        self.composer = place.get_by_role("region", name="Composer")
         self.history = place.get_by_role("region", name="History")
         self.send_button = self.button("Send")
         self.stop_button = self.button("Stop")

@@ -41,7 +41,7 @@ async def test_what_is_remembered_is_chosen_and_can_be_taken_back(chat: Chat) ->
     await expect(chat.seen(re.compile("^Allowed once: Run make varnish · by the rule"))).to_be_visible()
     await chat.button("Settings").click()
     settings = chat.page.get_by_role("dialog", name="Settings")
-    await settings.get_by_role("button", name=re.compile("^Take back execute:make varnish")).click()
+    await settings.get_by_role("button", name=re.compile("^Revoke execute:make varnish")).click()
     await expect(settings.get_by_text("execute:make varnish")).to_have_count(0)
     await settings.get_by_role("button", name="Close").click()
     await chat.new_session()
@@ -80,7 +80,7 @@ async def test_several_requests_are_answered_at_once(chat: Chat, house: House) -
     go = house.workspace / "go-on-asking"
     await chat.ask(*requests, {"wait_file": str(go)})
     pending = chat.page.get_by_role("group", name="Waiting for you")
-    await expect(pending.get_by_text("3 requests wait for you")).to_be_visible()
+    await expect(pending.get_by_text("3 requests are waiting for you")).to_be_visible()
     await pending.get_by_role("button", name="Allow all once").click()
     await expect(chat.seen(re.compile("^Allowed once: Run (one|two|three) · by you"))).to_have_count(3)
     await expect(pending).to_have_count(0)

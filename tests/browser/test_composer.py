@@ -142,7 +142,7 @@ async def test_a_kept_prompt_is_taken_filled_in_and_sent(chat: Chat, prompts: Pa
     await shoot(chat, "prompt-to-fill-in", widths=(300, 1100))
     await chat.page.keyboard.type("ship")
     await chat.page.keyboard.press("Tab")
-    await expect(chat.composer.get_by_text("Fill in tone, or take it out")).to_be_visible()
+    await expect(chat.composer.get_by_text("Fill in tone or remove it")).to_be_visible()
     await chat.page.keyboard.press("End")
     await chat.page.keyboard.press("Enter")
     await chat.page.keyboard.type("politely")
@@ -157,7 +157,7 @@ async def test_a_kept_prompt_that_cannot_be_used_says_why(chat: Chat, prompts: P
     await chat.ready()
     await chat.prompt.press_sequentially("/slip")
     offers = chat.page.get_by_role("listbox", name="Commands and prompts").get_by_role("option")
-    await expect(offers).to_have_text([re.compile("cannot be used: line 1: {{ nme }} is not declared")])
+    await expect(offers).to_have_text([re.compile("unusable: line 1: {{ nme }} is not declared")])
     await chat.prompt.press("Enter")
     await expect(chat.page.get_by_text("The prompt slip cannot be used")).to_be_visible()
     await expect(chat.prompt).to_have_value("/slip")
@@ -198,9 +198,9 @@ async def test_an_at_sign_finds_files_by_a_few_letters_and_makes_a_chip(chat: Ch
     await expect(files.first).to_contain_text("cook.py")
     await chat.prompt.press("Tab")
     await expect(chat.prompt).to_have_value("look at @crews/cook.py ")
-    chips = chat.page.get_by_role("list", name="Goes along with the prompt")
+    chips = chat.page.get_by_role("list", name="Attachments")
     await expect(chips.get_by_text("cook.py")).to_be_visible()
-    await chat.button("Take crews/cook.py out of the prompt").click()
+    await chat.button("Remove crews/cook.py from the prompt").click()
     await expect(chat.prompt).to_have_value(re.compile(r"^look at ?$"))
     await expect(chips).to_have_count(0)
 
@@ -213,7 +213,7 @@ async def test_a_folder_is_mentioned_like_a_file_and_goes_along_when_the_prompt_
     await expect(files.first).to_contain_text("crews/")
     await chat.prompt.press("Tab")
     await expect(chat.prompt).to_have_value("error -32603 no crew in @crews/ ")
-    chips = chat.page.get_by_role("list", name="Goes along with the prompt")
+    chips = chat.page.get_by_role("list", name="Attachments")
     await expect(chips.get_by_text("crews/")).to_be_visible()
     await chat.prompt.press("Enter")
     await expect(chat.prompts).to_have_count(1)
@@ -230,7 +230,7 @@ async def test_a_folder_is_mentioned_like_a_file_and_goes_along_when_the_prompt_
 
 async def test_a_pasted_image_reaches_an_agent_that_takes_images(chat: Chat, shoot: Shoot) -> None:
     await give(chat, "paste", "image.png", base64.b64decode(PIXEL), "image/png")
-    chips = chat.page.get_by_role("list", name="Goes along with the prompt")
+    chips = chat.page.get_by_role("list", name="Attachments")
     await expect(chips.get_by_text("pasted-1.png")).to_be_visible()
     await shoot(chat, "attachment", widths=(300,))
     await chat.tell("what is this?")
@@ -252,12 +252,12 @@ async def test_a_dropped_file_goes_along_and_can_be_removed(chat: Chat) -> None:
 async def test_an_agent_that_takes_no_images_says_so_on_the_chip(chat: Chat) -> None:
     await chat.new_session("plain")
     await give(chat, "paste", "boat.png", base64.b64decode(PIXEL), "image/png")
-    await expect(chat.composer.get_by_text("this agent takes no images")).to_be_visible()
+    await expect(chat.composer.get_by_text("images not supported")).to_be_visible()
 
 
 async def test_a_file_that_is_too_big_is_refused_with_the_reason(chat: Chat) -> None:
     await chat.prompt.evaluate(DROP_WHALE)
-    await expect(chat.page.get_by_role("alert")).to_contain_text("whale.bin has 11 MB")
+    await expect(chat.page.get_by_role("alert")).to_contain_text("whale.bin is 11 MB")
 
 
 async def test_another_agent_begins_a_new_session(chat: Chat) -> None:
@@ -286,7 +286,7 @@ async def test_a_prompt_waits_while_a_turn_runs_and_is_sent_afterwards(chat: Cha
     await chat.ask(say("Wait."), {"wait_file": str(go)})
     await expect(chat.stop_button).to_be_visible()
     await chat.ask("the next thing")
-    waiting = chat.page.get_by_role("list", name="Prompts that wait")
+    waiting = chat.page.get_by_role("list", name="Queued prompts")
     await expect(waiting.get_by_text("the next thing")).to_be_visible()
     await chat.ask("never mind this")
     await chat.button("Remove: never mind this").click()

@@ -63,13 +63,13 @@ async def test_a_prompt_in_line_is_named_as_such_and_not_as_a_draft(chat: Chat, 
     await chat.ask("the next thing")
     await chat.show_history()
     entry = chat.history.get_by_role("button", name=re.compile("^Long haul"))
-    await expect(entry).to_contain_text("1 in line")
+    await expect(entry).to_contain_text("1 queued")
     await expect(entry).not_to_contain_text("Draft")
     await chat.prompt.press_sequentially(WORDS)
     await expect(entry).to_contain_text("Draft")
     go.touch()
     await expect(chat.answers).to_have_text(["Wait.", "the next thing"])
-    await expect(entry).not_to_contain_text("in line")
+    await expect(entry).not_to_contain_text("queued")
     await expect(entry).to_contain_text("Draft")
 
 

@@ -50,7 +50,7 @@ async def test_a_crash_shows_the_last_words_and_can_be_tried_again(chat: Chat, h
     crash = {"crash": {"code": 3, "stderr": "the mast broke\n"}}
     await chat.ask({"once": {"mark": mark, "steps": [crash]}}, say("Recovered."))
     card = chat.card("Error: The agent stopped working")
-    await card.get_by_role("button", name="Last words of the agent").click()
+    await card.get_by_role("button", name="Last output of the agent").click()
     await expect(card.get_by_text("the mast broke")).to_be_visible()
     await card.get_by_role("button", name="Try again").click()
     await expect(chat.answers).to_have_text("Recovered.")
@@ -59,7 +59,7 @@ async def test_a_crash_shows_the_last_words_and_can_be_tried_again(chat: Chat, h
 
 async def test_a_report_of_a_crash_is_copied_without_the_conversation(chat: Chat) -> None:
     await chat.ask(say("a private matter"), {"crash": {"code": 3, "stderr": "the mast broke\n"}})
-    await chat.card("Error: The agent stopped working").get_by_role("button", name="Copy a report").click()
+    await chat.card("Error: The agent stopped working").get_by_role("button", name="Copy report").click()
     await expect(chat.button("Copied")).to_be_visible()
     report = await chat.page.evaluate("navigator.clipboard.readText()")
     assert "AGENT_CRASHED" in report
@@ -80,14 +80,14 @@ async def test_a_key_is_kept_and_never_shown_again(chat: Chat, house: House, sho
     await chat.ask("let me in")
     card = chat.card("Error: The agent needs you to sign in")
     await card.get_by_role("button", name="Connect with a key").click()
-    await card.get_by_role("button", name="Keep the key").click()
-    await expect(card.get_by_role("alert")).to_contain_text("Name the variable")
-    await card.get_by_role("textbox", name=re.compile("^Variable")).fill("HARBOUR_KEY")
+    await card.get_by_role("button", name="Save key").click()
+    await expect(card.get_by_role("alert")).to_contain_text("Enter the name of the variable")
+    await card.get_by_role("textbox", name=re.compile("^Environment variable")).fill("HARBOUR_KEY")
     field = card.get_by_label("Key", exact=True)
     await expect(field).to_have_attribute("type", "password")
     await field.fill("sk-very-secret-thing")
-    await card.get_by_role("button", name="Keep the key").click()
-    await expect(card.get_by_role("status").get_by_text(re.compile("^(Kept|This machine)"))).to_be_visible()
+    await card.get_by_role("button", name="Save key").click()
+    await expect(card.get_by_role("status").get_by_text(re.compile("^(Saved|This machine)"))).to_be_visible()
     await expect(field).to_have_value("")
     await shoot(chat, "connect", widths=(300, 480))
     everything = await chat.page.evaluate(
@@ -103,14 +103,14 @@ async def test_a_silent_agent_is_told_and_can_be_tried_again(chat: Chat, house: 
     assert ran.code == 2
     await chat.show_history()
     await chat.history.get_by_role("button", name=re.compile("^Doldrums")).first.click()
-    await chat.card("Error: The agent took too long").get_by_role("button", name="Try again").click()
+    await chat.card("Error: The agent timed out").get_by_role("button", name="Try again").click()
     await expect(chat.answers).to_have_text("Wind again.")
 
 
 async def test_a_full_conversation_goes_on_in_a_new_session_with_the_same_prompt(chat: Chat) -> None:
     full = {"error": {"code": -32603, "message": "the context window is exceeded"}}
     await chat.ask(full)
-    card = chat.card("Error: The conversation is full")
+    card = chat.card("Error: The context window is full")
     await card.get_by_role("button", name="New session with this prompt").click()
     await expect(chat.tabs).to_have_count(2)
     await expect(chat.prompt).to_have_value(re.compile("context window"))
@@ -118,7 +118,7 @@ async def test_a_full_conversation_goes_on_in_a_new_session_with_the_same_prompt
 
 async def test_an_answer_that_had_no_room_says_so(chat: Chat) -> None:
     await chat.tell(say("And then"), {"stop_reason": "max_tokens"})
-    await expect(chat.seen(re.compile("^The answer ended because there was no room left"))).to_be_visible()
+    await expect(chat.seen(re.compile("^The answer was cut off: token limit reached"))).to_be_visible()
     await chat.log.get_by_role("button", name="New session with this prompt").click()
     await expect(chat.tabs).to_have_count(2)
 
@@ -146,7 +146,7 @@ async def test_a_prompt_for_a_folder_in_use_waits_and_the_other_session_can_be_s
     await expect(chat.answers).to_have_text("Mine.")
     await chat.new_session()
     await chat.ask(say("At last."))
-    await expect(chat.page.get_by_role("list", name="Prompts that wait")).to_be_visible()
+    await expect(chat.page.get_by_role("list", name="Queued prompts")).to_be_visible()
     await chat.tab(re.compile("First come")).click()
     await chat.stop_button.click()
     await chat.tabs.last.click()
@@ -158,7 +158,7 @@ async def test_a_prompt_waits_for_another_program_that_works_in_the_folder(chat:
     running = house.start_exec([say("Mine."), {"wait_file": str(go)}], "--agent", "scripted")
     running.until("text_delta")
     await chat.ask(say("Now me."))
-    await expect(chat.page.get_by_role("list", name="Prompts that wait")).to_be_visible()
+    await expect(chat.page.get_by_role("list", name="Queued prompts")).to_be_visible()
     go.touch()
     running.end()
     await expect(chat.answers).to_have_text("Now me.")
@@ -170,6 +170,6 @@ async def test_a_call_that_fails_says_so_and_can_be_dismissed(chat: Chat) -> Non
     await chat.show_history()
     await chat.do("Fork", "No fork")
     alert = chat.page.get_by_role("alert")
-    await expect(alert).to_contain_text("Portico's server did not answer.")
+    await expect(alert).to_contain_text("The Portico server is not responding.")
     await alert.get_by_role("button", name="Dismiss").click()
     await expect(alert).to_have_count(0)

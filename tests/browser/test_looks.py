@@ -220,7 +220,7 @@ async def test_a_whole_conversation_needs_no_mouse(chat: Chat) -> None:
     await expect(chat.answers).to_have_text("Second.")
     await keys.press("Control+Alt+h")
     await keys.press("F1")
-    await expect(chat.page.get_by_role("dialog", name="Keys")).to_be_visible()
+    await expect(chat.page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     await keys.press("Escape")
     await keys.press("Control+Alt+w")
     await expect(chat.tabs).to_have_count(1)

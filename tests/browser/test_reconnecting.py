@@ -33,7 +33,7 @@ async def test_a_page_says_that_it_is_reconnecting_and_comes_back(own_house: Hou
     await expect(chat.page.get_by_text("Reconnecting…")).to_be_visible()
     await chat.prompt.fill("typed meanwhile")
     await chat.prompt.press("Enter")
-    await expect(chat.page.get_by_text("Not connected. This prompt is kept")).to_be_visible()
+    await expect(chat.page.get_by_text("Not connected. This prompt is sent")).to_be_visible()
     own_house.open()
     await expect(chat.answers).to_have_text(["Before.", "typed meanwhile"])
     await expect(chat.page.get_by_text("Reconnecting…")).to_have_count(0)
@@ -50,7 +50,7 @@ async def test_nothing_is_said_of_files_while_nobody_can_look_for_them(
     await expect(chat.page.get_by_text("Reconnecting…")).to_be_visible()
     await chat.prompt.press_sequentially("bo")
     await expect(files).to_have_count(0)
-    await expect(chat.page.get_by_text("No file fits")).to_have_count(0)
+    await expect(chat.page.get_by_text("No files match")).to_have_count(0)
 
 
 async def test_a_page_of_an_editor_that_never_had_a_server_does_not_speak_of_reconnecting(
@@ -60,7 +60,7 @@ async def test_a_page_of_an_editor_that_never_had_a_server_does_not_speak_of_rec
     await context.add_init_script(EDITOR_WITHOUT_SERVER)
     page = await context.new_page()
     await page.goto(house.server.url)
-    await expect(page.get_by_text("Portico is not running yet.")).to_be_visible()
+    await expect(page.get_by_text("Portico is starting.")).to_be_visible()
     await expect(page.get_by_text("Reconnecting…")).to_have_count(0)
     await context.close()
 
@@ -103,7 +103,7 @@ async def test_a_page_of_an_older_build_takes_no_words_away(chat: Chat) -> None:
     await chat.prompt.press_sequentially("not sent yet")
     await chat.page.route(re.compile(r"/$"), old)
     await chat.page.reload()
-    banner = chat.page.get_by_text("Portico was updated; this page is of an older version.")
+    banner = chat.page.get_by_text("Portico was updated. Reload to get the new version of this page.")
     await expect(banner).to_be_visible()
     await chat.page.unroute_all()
     await chat.button("Reload").click()

@@ -86,7 +86,7 @@ async def test_porter_proposes_and_a_person_applies_one_change_of_two(
     await expect(review(chat).get_by_text("Applied 1 file.")).to_be_visible()
     assert harbour.text() == "\n".join([*LINES[:-1], "boat sixty"]) + "\n"
     await review(chat).get_by_role("button", name="Undo", exact=True).click()
-    await expect(review(chat).get_by_text("Took the last apply back.")).to_be_visible()
+    await expect(review(chat).get_by_text("Last apply undone.")).to_be_visible()
     assert harbour.text() == "\n".join(LINES) + "\n"
 
 
@@ -123,7 +123,7 @@ async def test_choices_outlive_a_reload_and_a_later_turn(chat: Chat, harbour: Ha
     await card(chat).get_by_role("button", name="Review").click()
     await review(chat).get_by_role("checkbox", name=re.compile("Change 1 of 2")).uncheck()
     await chat.page.reload()
-    await card(chat).get_by_role("button", name="Go on reviewing").click()
+    await card(chat).get_by_role("button", name="Continue review").click()
     await expect(review(chat).get_by_text("1 of 2 changes in 1 file")).to_be_visible()
     await chat.tell(writes("mole.txt", "stone\n"), say("And a mole."))
     await expect(review(chat).get_by_text("The proposal has changed.")).to_be_visible()
@@ -136,8 +136,8 @@ async def test_lines_that_both_changed_are_shown_side_by_side_and_decided(
     await propose(chat, writes("harbour.py", changed()))
     harbour.write(["my own boat", *LINES[1:]])
     await card(chat).get_by_role("button", name="Apply all").click()
-    await expect(card(chat)).to_contain_text("Nothing was written")
-    await card(chat).get_by_role("button", name="Decide conflicts").click()
+    await expect(card(chat)).to_contain_text("Not applied")
+    await card(chat).get_by_role("button", name="Resolve conflicts").click()
     conflict = review(chat).get_by_role("group", name=re.compile("^Conflict at line 1"))
     await expect(conflict).to_contain_text("my own boat")
     await expect(conflict).to_contain_text("boat one")
@@ -162,7 +162,7 @@ async def test_a_change_too_long_for_an_event_is_shown_whole_in_the_review(
     assert await changes.locator(".p-rd-row").count() < 200
     await expect(changes.get_by_role("checkbox", name="Apply ropes.py")).to_be_visible()
     await changes.get_by_role("checkbox", name="Apply ropes.py").uncheck()
-    await expect(review(chat).get_by_text("Nothing is chosen")).to_be_visible()
+    await expect(review(chat).get_by_text("Nothing selected")).to_be_visible()
 
 
 async def test_the_agent_is_asked_to_revise_what_was_rejected(chat: Chat, harbour: Harbour) -> None:
@@ -170,7 +170,7 @@ async def test_the_agent_is_asked_to_revise_what_was_rejected(chat: Chat, harbou
     await card(chat).get_by_role("button", name="Review").click()
     await review(chat).get_by_role("checkbox", name=re.compile("Change 2 of 2")).uncheck()
     await review(chat).get_by_role("button", name="Ask to revise").click()
-    comment = review(chat).get_by_role("textbox", name="What should be different?")
+    comment = review(chat).get_by_role("textbox", name="What should change?")
     await comment.fill("Leave the last boat alone")
     await comment.press("Control+Enter")
     await expect(chat.prompts.last).to_contain_text("Leave the last boat alone")
@@ -189,7 +189,7 @@ async def test_a_prompt_leads_back_to_how_the_folder_was_before_it(
     await expect(dialog).to_contain_text("1 file has changed since then")
     await shoot(chat, "restore", widths=(300, 1100))
     await dialog.get_by_role("button", name="Restore", exact=True).click()
-    await expect(chat.seen(re.compile("Went back to an earlier state: 1 file"))).to_be_visible()
+    await expect(chat.seen(re.compile("Restored a checkpoint: 1 file"))).to_be_visible()
     assert harbour.text() == "\n".join(LINES) + "\n"
 
 
@@ -224,12 +224,12 @@ async def test_work_on_a_branch_is_named_and_brought_home(
         session, f'[{{"title": "Yard {mode}"}}, {{"write": {{"path": "keel.txt", "content": "oak"}}}}]'
     )
     await chat.history.get_by_role("button", name=re.compile(f"^Yard {mode}")).click()
-    place = chat.page.get_by_role("group", name="Where this session works")
-    await expect(place).to_contain_text("portico/" if mode == "branch" else "In a worktree of its own")
-    await place.get_by_role("button", name="Finish").click()
+    place = chat.page.get_by_role("group", name="Branch of this session")
+    await expect(place).to_contain_text("portico/" if mode == "branch" else "In its own worktree")
+    await place.get_by_role("button", name="Finish branch…").click()
     await chat.page.keyboard.press("ArrowDown")
     await chat.page.keyboard.press("Enter")
-    await expect(chat.page.get_by_text(re.compile("^One commit on .* has it all"))).to_be_visible()
+    await expect(chat.page.get_by_text(re.compile("^Squashed into one commit on "))).to_be_visible()
     assert git(boatyard, "show", "main:keel.txt") == "oak"
 
 

@@ -99,7 +99,7 @@ async def test_the_history_is_searched(chat: Chat) -> None:
     names = chat.history.locator(".p-entry-name")
     await expect(names).to_have_text(["Barnacles below"])
     await search.fill("no boat has this name")
-    await expect(chat.history.get_by_text("No session has these words.")).to_be_visible()
+    await expect(chat.history.get_by_text("No matching sessions.")).to_be_visible()
 
 
 async def test_a_deleted_session_can_be_brought_back_for_a_moment(chat: Chat, house: House) -> None:

@@ -65,7 +65,7 @@ async def test_twenty_thousand_events_are_a_few_rows_on_the_page(chat: Chat, hou
         await chat.page.keyboard.press("Home")
         await expect(chat.seen("Ahoy, the end.")).to_have_count(0)
         assert await rows.count() < FEW_ROWS
-    await chat.button(re.compile("^To the end")).click()
+    await chat.button(re.compile("^Jump to end")).click()
     await expect(chat.seen("Ahoy, the end.")).to_be_visible()
 
 
@@ -85,7 +85,7 @@ async def test_the_page_follows_the_stream_only_at_the_bottom(chat: Chat, house:
     await chat.log.hover()
     await chat.page.mouse.wheel(0, -600)
     await expect(chat.seen("more")).not_to_be_in_viewport()
-    jump = chat.button(re.compile("^(To the end|\\d+ new)"))
+    jump = chat.button(re.compile("^(Jump to end|\\d+ new)"))
     await expect(jump).to_be_visible()
     await chat.page.wait_for_function(SETTLED, arg=await chat.page.evaluate("innerWidth"))
     place = await chat.log.evaluate("one => one.scrollTop")
@@ -116,7 +116,7 @@ async def test_a_conversation_that_is_all_in_sight_has_no_way_to_its_end(chat: C
     await chat.page.keyboard.press("Control+f")
     await chat.page.keyboard.type("short word")
     await chat.page.wait_for_function("() => CSS.highlights.get('p-found-current')?.size === 1")
-    await expect(chat.button("To the end")).to_have_count(0)
+    await expect(chat.button("Jump to end")).to_have_count(0)
 
 
 @pytest.mark.parametrize("height", [400, 480])
@@ -126,7 +126,7 @@ async def test_the_way_to_the_end_lies_over_nothing_that_can_be_pressed(chat: Ch
     await expect(chat.button("Yes, run it")).to_be_visible()
     await chat.log.hover()
     await chat.page.mouse.wheel(0, -150)
-    jump = chat.button("To the end")
+    jump = chat.button("Jump to end")
     await expect(jump).to_be_visible()
     for other in (
         chat.log,
@@ -230,9 +230,9 @@ async def test_a_window_that_shows_everything_again_offers_no_way_to_the_end(cha
     await chat.page.set_viewport_size({"width": 600, "height": 400})
     await chat.log.hover()
     await chat.page.mouse.wheel(0, -2000)
-    await expect(chat.button("To the end")).to_be_visible()
+    await expect(chat.button("Jump to end")).to_be_visible()
     await chat.page.set_viewport_size({"width": 600, "height": 1600})
-    await expect(chat.button("To the end")).to_have_count(0)
+    await expect(chat.button("Jump to end")).to_have_count(0)
 
 
 async def test_a_reader_keeps_their_place_in_a_window_of_any_width(chat: Chat) -> None:
@@ -241,7 +241,7 @@ async def test_a_reader_keeps_their_place_in_a_window_of_any_width(chat: Chat) -
     await chat.narrow()
     await chat.log.hover()
     await chat.page.mouse.wheel(0, -2400)
-    await expect(chat.button("To the end")).to_be_visible()
+    await expect(chat.button("Jump to end")).to_be_visible()
     await chat.page.wait_for_function(SETTLED, arg=800)
     words = await chat.log.evaluate_handle(
         """one => [...one.querySelectorAll(".prose p")].find(
@@ -284,7 +284,7 @@ async def test_words_that_are_being_selected_stay_where_they_are_while_the_answe
     await chat.rested()
     await expect(words).to_be_in_viewport()
     assert "Copy these words." in await chat.page.evaluate("String(getSelection())")
-    await chat.button("To the end").click()
+    await chat.button("Jump to end").click()
     await expect(chat.seen("Over.")).to_be_in_viewport()
 
 
@@ -293,7 +293,7 @@ async def test_whoever_looks_at_another_session_comes_back_to_where_they_read(ch
     await expect(chat.seen("Fathom 299.")).to_be_visible()
     place = chat.log.get_by_text("Fathom 150.", exact=True)
     await place.evaluate("(one) => one.scrollIntoView()")
-    await expect(chat.button("To the end")).to_be_visible()
+    await expect(chat.button("Jump to end")).to_be_visible()
     first = chat.tabs.and_(chat.page.locator("[aria-selected=true]"))
     name = await first.get_attribute("id")
     await chat.new_session()
@@ -302,7 +302,7 @@ async def test_whoever_looks_at_another_session_comes_back_to_where_they_read(ch
     await expect(place).to_be_visible()
     await chat.page.wait_for_function(SETTLED, arg=await chat.page.evaluate("innerWidth"))
     assert await place.evaluate(IN_SIGHT)
-    await chat.button("To the end").click()
+    await chat.button("Jump to end").click()
     await expect(chat.seen("Fathom 299.")).to_be_in_viewport()
     await chat.new_session()
     await chat.page.locator(f"[id='{name}']").click()

@@ -90,7 +90,7 @@ async def test_a_command_that_says_nothing_is_stopped_and_the_turn_goes_on(
 ) -> None:
     script = "echo $$ > pid.new; mv pid.new pid; exec sleep 1000"
     await chat.ask({"run": {"command": "sh", "args": ["-c", script], "id": "long"}}, say("After it."))
-    stop = chat.log.get_by_role("button", name="Stop this command")
+    stop = chat.log.get_by_role("button", name="Stop command")
     await expect(stop).to_be_visible()
     wait_for_file(house.workspace / "pid")
     pid = int((house.workspace / "pid").read_text())
@@ -156,7 +156,7 @@ async def test_the_plan_is_a_live_checklist_while_the_agent_works(chat: Chat, ho
     await expect(line).to_be_visible()
     if await line.get_attribute("aria-expanded") == "false":
         await line.click()
-    await expect(pinned.get_by_role("listitem")).to_have_text([re.compile("under way: Caulk"), "Launch"])
+    await expect(pinned.get_by_role("listitem")).to_have_text([re.compile("in progress: Caulk"), "Launch"])
     go.touch()
     done = chat.fold("^Plan · 2 of 2")
     await done.click()

@@ -13,7 +13,7 @@ from tests.support.program import Portico
 from tests.support.serving import Server
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "src/portico/doors/web/page/index.html"
+PAGE = ROOT / "src/portico/doors/http/page/index.html"
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_the_wheel_has_the_page_and_no_test_or_source_of_it(wheel: Path) -> None
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     page = [name for name in names if name.startswith("portico/doors/http/page/")]
-    assert "portico/doors/web/page/index.html" in page
+    assert "portico/doors/http/page/index.html" in page
     assert any(name.endswith(".js") for name in page)
     assert not any(name.endswith((".ts", ".tsx", ".map")) or "/tests/" in name for name in names)
 

@@ -46,7 +46,7 @@ async def test_what_is_ignored_is_told_apart(tmp_path: Path) -> None:
     assert await found.ignored(("x.log", "a", "new name")) == {"x.log"}
 
 
-async def test_a_conflict_that_nobody_resolved_is_named(tmp_path: Path) -> None:
+async def test_an_unresolved_conflict_is_named(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w")
     git(workspace, "switch", "--quiet", "--create", "other")
     write(workspace, {"a.txt": "other\n"})

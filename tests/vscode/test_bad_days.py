@@ -23,7 +23,7 @@ async def test_a_server_that_is_killed_in_the_middle_of_a_turn_comes_back_and_th
     await chat.ask({"once": {"mark": "killed", "steps": lost}}, say("Got there."))
     await expect(chat.answers.last).to_contain_text("Setting out.")
     await asyncio.to_thread(house.kill)
-    again = chat.card("Interrupted turn").get_by_role("button", name="Send the prompt again")
+    again = chat.card("Interrupted turn").get_by_role("button", name="Resend prompt")
     await again.click(timeout=60_000)
     await expect(chat.answers.last).to_contain_text("Got there.")
     await window.knows_session()

@@ -217,7 +217,7 @@ async def test_a_command_of_the_agent_is_shown_in_a_terminal_when_the_person_ask
         await chat.rested()
         await expect(window.dialog).to_have_count(0)
         await chat.fold("Sound the depth").click()
-        await chat.button("Show in a terminal").first.click()
+        await chat.button("Show in terminal").first.click()
         await expect(window.page.locator(".xterm-rows:visible")).to_contain_text("twelve fathoms")
     finally:
         await window.command("Terminal: Kill All Terminals")

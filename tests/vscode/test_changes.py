@@ -29,9 +29,9 @@ async def test_a_proposal_is_looked_at_in_the_diff_editor_applied_and_taken_back
     assert file.read_text() == before
 
     await window.command("Portico: Apply Proposal")
-    await window.told("Portico: applied.")
+    await window.told("Portico: Changes applied.")
     assert file.read_text() == "first\nthird\n"
-    await window.answer("Portico: applied.", "Undo")
+    await window.answer("Portico: Changes applied.", "Undo")
     wait_until(lambda: file.read_text() == before, "the file as it was")
 
 
@@ -71,7 +71,7 @@ async def test_files_of_a_proposal_are_applied_and_discarded_one_by_one_in_the_v
         await expect(entry).to_have_count(0, timeout=ATTEMPT_MS)
 
     await persist(apply)
-    await window.told("Portico: applied.")
+    await window.told("Portico: Changes applied.")
     assert kept.read_text() == "mast\n"
 
     async def discard() -> None:
@@ -108,5 +108,5 @@ async def test_the_folder_goes_back_to_a_checkpoint_of_the_view(window: Workbenc
         await expect(window.dialog).to_be_visible(timeout=ATTEMPT_MS)
 
     await persist(restore)
-    await window.confirm("Make the folder what it was at", "Restore")
+    await window.confirm("Restore the folder to", "Restore")
     wait_until(lambda: file.read_text() == before, "the file as it was")

@@ -53,9 +53,9 @@ async def test_portico_is_installed_on_request_where_there_is_none(
     server = serve(own_house, environ=environ, settings={"portico.program": ""})
     window = await open_window(own_house.workspace, server)
     await window.show()
-    await window.told("there is no program portico on the PATH")
+    await window.told("there is no portico program on the PATH")
     await window.page.screenshot(path=OUTPUT / "first.png")
-    await window.answer("there is no program portico on the PATH", "Install")
+    await window.answer("there is no portico program on the PATH", "Install")
     environment = server.data / "User" / "globalStorage" / "portico.portico" / "environment"
     wait_until((environment / "wheel.txt").exists, "the environment", seconds=120)
     chat = await window.open_chat()

@@ -54,7 +54,7 @@ async def test_another_agent_begins_a_session_and_its_mode_is_switched(window: W
     await window.command("Portico: Switch Mode")
     await window.pick("Write code")
     await window.command("Portico: Switch Mode")
-    await expect(window.picker.get_by_role("option", name=re.compile("^Write code, now"))).to_be_visible()
+    await expect(window.picker.get_by_role("option", name=re.compile("^Write code, current"))).to_be_visible()
 
 
 async def test_a_session_is_exported_into_a_file_that_a_person_names(window: Workbench, house: House) -> None:
@@ -90,7 +90,7 @@ async def test_approvals_and_the_log_are_shown(window: Workbench) -> None:
     await window.page.keyboard.press("Escape")
     await window.command("Portico: Show Log")
     log = window.page.locator(".part.panel .view-lines")
-    await expect(log).to_contain_text("the server answers")
+    await expect(log).to_contain_text("server is running")
     await window.command("View: Hide Panel")
 
 

@@ -42,9 +42,9 @@ async def test_a_key_reaches_the_server_and_no_file_and_is_forgotten_on_request(
     await window.command("Portico: Connect a Model")
     dialog = window.chat_frame.get_by_role("dialog", name="Connect a model")
     await dialog.get_by_label("Provider").select_option("Mistral")
-    await expect(dialog.get_by_text("VS Code keeps it.")).to_be_visible()
+    await expect(dialog.get_by_text("Stored by VS Code")).to_be_visible()
     await window.page.screenshot(path=OUTPUT / "key.png")
-    await dialog.get_by_label("Provider").select_option("A key for another agent…")
+    await dialog.get_by_label("Provider").select_option("Key for another agent…")
     await keep_by_form(dialog, VARIABLE, KEY)
     assert has_model(house)
     await dialog.get_by_role("button", name="Close").click()
@@ -59,19 +59,19 @@ async def test_a_key_reaches_the_server_and_no_file_and_is_forgotten_on_request(
 
     await window.command("Portico: Disconnect a Model")
     await window.pick(VARIABLE)
-    await window.told(f"{VARIABLE} is forgotten")
+    await window.told(f"{VARIABLE} deleted")
     assert not has_model(house)
     await window.command("Portico: Disconnect a Model")
-    await window.told("VS Code keeps no key of a model")
+    await window.told("No model keys are stored")
 
 
 async def keep_by_form(card: Locator, variable: str, key: str = TYPED_KEY) -> None:
     """Into the form for one, which is open."""
-    await card.get_by_role("textbox", name=re.compile("^Variable")).fill(variable)
+    await card.get_by_role("textbox", name=re.compile("^Environment variable")).fill(variable)
     field = card.get_by_role("textbox", name="Key", exact=True)
     await field.fill(key)
-    await card.get_by_role("button", name="Keep the key").click()
-    await expect(card.get_by_text("It is kept. Agents that start from now on have it.")).to_be_visible()
+    await card.get_by_role("button", name="Save key").click()
+    await expect(card.get_by_text("Key saved. Agents that start from now on can use it.")).to_be_visible()
     await expect(field).to_have_value("")
 
 
@@ -93,7 +93,7 @@ async def forget_by_command(window: Workbench, variable: str) -> None:
 
     await persist(attempt)
     await window.pick(variable)
-    await window.told(f"{variable} is forgotten")
+    await window.told(f"{variable} deleted")
 
 
 async def test_a_key_that_is_typed_into_the_chat_is_kept_by_vs_code_and_outlives_the_server(
@@ -104,12 +104,14 @@ async def test_a_key_that_is_typed_into_the_chat_is_kept_by_vs_code_and_outlives
     await chat.ask("let me in")
     card = chat.card("Error: The agent needs you to sign in")
     await card.get_by_role("button", name="Connect with a key").click()
-    await expect(card.get_by_text("VS Code keeps it. It reaches agents as environment only")).to_be_visible()
+    await expect(
+        card.get_by_text("Stored by VS Code, passed to agents as an environment variable")
+    ).to_be_visible()
 
     await keep_by_form(card, "OPENROUTER_API_KEY")
     assert has_model(house, "openrouter")
-    await card.get_by_role("button", name="Forget OPENROUTER_API_KEY").click()
-    await expect(card.get_by_text("OPENROUTER_API_KEY is forgotten.")).to_be_visible()
+    await card.get_by_role("button", name="Delete OPENROUTER_API_KEY").click()
+    await expect(card.get_by_text("OPENROUTER_API_KEY deleted.")).to_be_visible()
     assert not has_model(house, "openrouter")
 
     await keep_by_form(card, "GROQ_API_KEY")

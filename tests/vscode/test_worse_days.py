@@ -189,7 +189,7 @@ async def test_a_proposal_is_applied_by_the_window_that_is_left_when_a_tab_has_d
     async def apply() -> None:
         await window.command("Portico: Apply Proposal")
         # If the other was asked, it takes a while to be noticed that nobody is there.
-        await expect(window.notification("Portico: applied.")).to_have_count(1, timeout=OPEN_MS)
+        await expect(window.notification("Portico: Changes applied.")).to_have_count(1, timeout=OPEN_MS)
 
     await persist(apply)
     assert file.read_text() == "chain\n"
@@ -250,12 +250,12 @@ async def test_a_file_that_is_deleted_under_a_proposal_is_named_and_nothing_is_h
     await expect(diff).to_contain_text("chain")
     gone.unlink()
     await window.command("Portico: Apply Proposal")
-    await window.told("anchor.txt changed or went away meanwhile")
+    await window.told("conflicts in anchor.txt")
     assert not gone.exists()
     assert other.read_text() == "four\n"
     await expect(entries.filter(has_text="anchor.txt")).to_contain_text("conflict")
 
-    await window.answer("anchor.txt changed or went away meanwhile", "Review")
+    await window.answer("conflicts in anchor.txt", "Review")
     await expect(window.chat_frame.get_by_text("The file is deleted.")).to_be_visible()
     await window.page.screenshot(path=OUTPUT / "deleted.png")
     await chat.button("Take theirs").click()
@@ -309,4 +309,4 @@ async def test_a_file_that_vs_code_cannot_save_is_named_and_no_file_is_changed(
 def complaints(server: CodeServer) -> int:
     """How often the log says that a page made no sense, over all windows."""
     logs = server.data.glob("logs/**/*Portico.log")
-    return sum(log.read_text().count("makes no sense") for log in logs)
+    return sum(log.read_text().count("ignored an invalid message") for log in logs)

@@ -1,95 +1,102 @@
-// The extension begins here. It starts nothing until somebody looks at it.
+// Entry point of the extension. Activation starts no server; the first view or command does.
 
 import * as vscode from "vscode";
-import { hunkCommands } from "./bridge/hunks";
-import { terminalCommand } from "./bridge/tool-terminal";
-import { lendWindow } from "./bridge/window";
+import { hunkCommands } from "./bridge/hunk-commands";
+import { registerTerminalCommand } from "./bridge/tool-terminal";
+import { attachWindow } from "./bridge/editor-window";
 import { codeCommands } from "./commands/code";
 import { reviewCommands } from "./commands/review";
 import { serverCommands } from "./commands/server";
 import { sessionCommands } from "./commands/sessions";
-import { taskCommand } from "./commands/tasks";
+import { registerTaskCommand } from "./commands/tasks";
 import { EditorContext } from "./editor/context";
-import { keepStateFile } from "./editor/state";
-import { Folders } from "./folders";
-import { showWork } from "./git/work";
-import { giveKeys, keysIn, takeKey } from "./keys";
-import { takePart } from "./models/participant";
-import { Provider, VENDOR } from "./models/provider";
-import type { Parts } from "./parts";
-import { findHere } from "./server/finding";
-import { environmentFolder, Installing } from "./server/installing";
-import { Link } from "./server/link";
+import { writeStateFile } from "./editor/editor-state";
+import { WorkspaceFolders } from "./workspace-folders";
+import { showBranchStatus } from "./git/branch-status";
+import { sendKeys, readKeys, handleKey } from "./model-keys";
+import { registerParticipant } from "./models/chat-participant";
+import { ModelProvider, VENDOR } from "./models/model-provider";
+import type { Services } from "./services";
+import { locateProgram } from "./server/program-locator";
+import { environmentFolder, Installer } from "./server/installer";
+import { ServerConnection } from "./server/connection";
 import { Server } from "./server/server";
-import { tellTroubles } from "./server/telling";
-import { CurrentSession } from "./sessions/current";
-import { LiveSessions } from "./sessions/live";
-import { chosenPort, offerRestart, serverEnvironment } from "./settings";
+import { showStartFailures } from "./server/failure-messages";
+import { CurrentSession } from "./sessions/current-session";
+import { SessionRegistry } from "./sessions/session-registry";
+import { configuredPort, offerRestart, serverEnvironment } from "./server-settings";
 import { showStatus } from "./status-bar";
-import { Attention } from "./view/attention";
-import { CHAT_PANEL, CHAT_VIEW, Chat } from "./view/chat";
+import { SessionNotifications } from "./chat/session-notifications";
+import { CHAT_PANEL, CHAT_VIEW, Chat } from "./chat/chat";
 import { showChanges } from "./views/changes";
-import { PROPOSAL_SCHEME, ProposedTexts } from "./views/proposal-diff";
+import { PROPOSAL_SCHEME, ProposedFileProvider } from "./views/proposal-diff";
 import { showSessions } from "./views/session-list";
 import { showTodos } from "./views/todos";
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("Portico", { log: true });
   const editor = new EditorContext();
-  const parts = build(context, editor, log);
-  const { server, link, live, current, chat } = parts;
-  const provider = new Provider(parts, context.globalState);
+  const services = build(context, editor, log);
+  const { server, connection, sessions, current, chat } = services;
+  const provider = new ModelProvider(services, context.globalState);
   context.subscriptions.push(
     log,
     editor,
-    live,
+    sessions,
     current,
-    tellTroubles(server, log),
+    showStartFailures(server, log),
     showStatus(server, current),
-    new Attention(parts),
-    keepStateFile(context, editor),
-    lendWindow(parts),
+    new SessionNotifications(services),
+    writeStateFile(context, editor),
+    attachWindow(services),
     vscode.window.registerWebviewViewProvider(CHAT_VIEW, chat),
     vscode.window.registerWebviewPanelSerializer(CHAT_PANEL, chat),
-    vscode.workspace.registerTextDocumentContentProvider(PROPOSAL_SCHEME, new ProposedTexts(link)),
-    showSessions(parts),
-    showTodos(parts),
-    showChanges(parts),
-    ...sessionCommands(parts),
-    taskCommand(parts),
-    ...codeCommands(parts),
-    ...reviewCommands(parts),
-    ...serverCommands(parts),
-    ...hunkCommands(parts),
-    terminalCommand(parts),
-    showWork(parts),
+    vscode.workspace.registerTextDocumentContentProvider(
+      PROPOSAL_SCHEME,
+      new ProposedFileProvider(connection),
+    ),
+    showSessions(services),
+    showTodos(services),
+    showChanges(services),
+    ...sessionCommands(services),
+    registerTaskCommand(services),
+    ...codeCommands(services),
+    ...reviewCommands(services),
+    ...serverCommands(services),
+    ...hunkCommands(services),
+    registerTerminalCommand(services),
+    showBranchStatus(services),
     provider,
     vscode.lm.registerLanguageModelChatProvider(VENDOR, provider),
-    takePart(parts),
+    registerParticipant(services),
     ...followSettings(server),
     context.secrets.onDidChange(() => provider.refresh()),
     server.state.listen(({ state }) => {
       if (state === "running")
-        void giveKeys(link, context.secrets)
+        void sendKeys(connection, context.secrets)
           .catch((error: unknown) => log.warn(String(error)))
           .finally(() => provider.refresh());
     }),
   );
 }
 
-function build(context: vscode.ExtensionContext, editor: EditorContext, log: vscode.LogOutputChannel): Parts {
-  const folders = new Folders(context.workspaceState);
+function build(
+  context: vscode.ExtensionContext,
+  editor: EditorContext,
+  log: vscode.LogOutputChannel,
+): Services {
+  const folders = new WorkspaceFolders(context.workspaceState);
   const { version: wanted } = context.extension.packageJSON as { version: string };
   const server = new Server(async () => {
-    const { program, origin } = await findHere(environmentFolder(context));
-    log.info("the server is looked for, or started", { program, origin, folder: folders.main });
-    const environ = { ...process.env, ...serverEnvironment(), ...(await keysIn(context.secrets)) };
-    return { program, folder: folders.main, environ, wanted, port: chosenPort() };
+    const { program, origin } = await locateProgram(environmentFolder(context));
+    log.info("looking for the server", { program, origin, folder: folders.main });
+    const environ = { ...process.env, ...serverEnvironment(), ...(await readKeys(context.secrets)) };
+    return { program, folder: folders.main, environ, wanted, port: configuredPort() };
   });
-  const link = new Link(server);
-  const live = new LiveSessions(server, link);
-  const current = new CurrentSession(link, live, {
-    isHere: (session) => folders.isHere(session),
+  const connection = new ServerConnection(server);
+  const sessions = new SessionRegistry(server, connection);
+  const current = new CurrentSession(connection, sessions, {
+    belongsHere: (session) => folders.contains(session),
     memory: context.workspaceState,
   });
   const chat = new Chat({
@@ -104,19 +111,29 @@ function build(context: vscode.ExtensionContext, editor: EditorContext, log: vsc
       front: () => context.workspaceState.get("sideBarSession", ""),
       shows: (sessionId) => void context.workspaceState.update("sideBarSession", sessionId),
     },
-    takeKey: (given) => takeKey(link, context.secrets, given),
+    storeKey: (given) => handleKey(connection, context.secrets, given),
   });
-  const installing = new Installing(context, log);
-  return { server, link, live, current, chat, folders, installing, secrets: context.secrets, log };
+  const installer = new Installer(context, log);
+  return {
+    server,
+    connection: connection,
+    sessions: sessions,
+    current,
+    chat,
+    folders,
+    installer,
+    secrets: context.secrets,
+    log,
+  };
 }
 
 /** Another program, or a folder that is trusted now: the next call looks again. */
 function followSettings(server: Server): vscode.Disposable[] {
   return [
     offerRestart(() => server.state.value.state === "running"),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => server.forget()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => server.reset()),
     vscode.workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration("portico.program")) server.forget();
+      if (change.affectsConfiguration("portico.program")) server.reset();
     }),
   ];
 }

@@ -1,17 +1,17 @@
-// Draws the status in VS Code's status bar, and tells its menus what there is to do.
+// Status bar item, and the context keys that menus depend on.
 
 import * as vscode from "vscode";
-import { isActive } from "../../web/src/view/shell/state-words";
+import { isActive } from "../../web/src/view/shell/turn-state";
 import type { Server } from "./server/server";
-import type { CurrentSession } from "./sessions/current";
-import { statusOf } from "./status";
+import type { CurrentSession } from "./sessions/current-session";
+import { statusText } from "./status-text";
 
 export function showStatus(server: Server, current: CurrentSession): vscode.Disposable {
   const item = vscode.window.createStatusBarItem("portico.status", vscode.StatusBarAlignment.Right, 100);
   item.name = "Portico";
   item.command = "portico.openChat";
   const draw = (): void => {
-    const { text, tooltip, tone } = statusOf(server.state.value, current.detail.value);
+    const { text, tooltip, tone } = statusText(server.state.value, current.detail.value);
     item.text = text;
     item.tooltip = tooltip;
     item.accessibilityInformation = { label: `Portico: ${text.replace(/\$\([^)]*\)\s*/, "")}. ${tooltip}` };

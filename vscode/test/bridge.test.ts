@@ -6,19 +6,24 @@ import {
   type AttachEditorResponse,
   type SubmitClientEventRequest,
 } from "../../web/src/generated/portico/v1/agent_pb";
-import { Attachment, PATIENCE, type EditorWindow, type Result } from "../src/bridge/attachment";
-import { Link } from "../src/server/link";
+import {
+  AttachedWindow,
+  PATIENCE,
+  type EditorWindow,
+  type EditorResult,
+} from "../src/bridge/attached-window";
+import { ServerConnection } from "../src/server/connection";
 import type { Server } from "../src/server/server";
-import { Told } from "../src/told";
+import { Observable } from "../src/observable";
 import { serve, type FakeService } from "./fake-service";
 
 type Update = NonNullable<MessageInitShape<typeof AttachEditorResponseSchema>["update"]>;
 
 /** A service that a window attaches itself to, and that a test speaks through. */
 class House {
-  readonly attached = new Told<readonly AttachEditorRequest[]>([]);
-  readonly said = new Told<readonly SubmitClientEventRequest[]>([]);
-  readonly open = new Told(0);
+  readonly attached = new Observable<readonly AttachEditorRequest[]>([]);
+  readonly said = new Observable<readonly SubmitClientEventRequest[]>([]);
+  readonly open = new Observable(0);
   #waiting: AttachEditorResponse[] = [];
   #wake: () => void = () => undefined;
   #service: FakeService | undefined;
@@ -86,15 +91,15 @@ class Pane implements EditorWindow {
   folders: readonly string[] = ["/here"];
   state = { unsaved: [] as string[], focused: false };
   readonly signals = new Map<string, AbortSignal>();
-  readonly slow = new Map<string, (result: Result) => void>();
+  readonly slow = new Map<string, (result: EditorResult) => void>();
   readonly asked: string[] = [];
   drawn: Promise<unknown> = Promise.resolve();
 
-  isDrawn(): Promise<unknown> {
+  responds(): Promise<unknown> {
     return this.drawn;
   }
 
-  answer(request: Parameters<EditorWindow["answer"]>[0], signal: AbortSignal): Promise<Result> {
+  answer(request: Parameters<EditorWindow["answer"]>[0], signal: AbortSignal): Promise<EditorResult> {
     const path = request.case === "readBuffer" ? request.value.path : "";
     this.signals.set(path, signal);
     this.asked.push(path);
@@ -107,13 +112,13 @@ class Pane implements EditorWindow {
 let house: House;
 let pane: Pane;
 let server: Server;
-let attachment: Attachment;
+let attachment: AttachedWindow;
 
 beforeEach(async () => {
   house = new House();
   pane = new Pane();
   server = await house.serve();
-  attachment = new Attachment(server, new Link(server), pane);
+  attachment = new AttachedWindow(server, new ServerConnection(server), pane);
 });
 afterEach(() => {
   attachment.dispose();
@@ -173,13 +178,13 @@ test("an answer that nobody waits for any more is not given", async () => {
 test("a window whose folders change attaches itself anew, and one without folders does not", async () => {
   pane.folders = [];
   await server.address();
-  attachment.begin();
+  attachment.reattach();
   pane.folders = ["/there", "/here"];
-  attachment.begin();
+  attachment.reattach();
   await vi.waitFor(() => expect(house.states).toHaveLength(1));
   expect(house.attached.value.map(({ folders }) => folders)).toEqual([["/there", "/here"]]);
   pane.folders = ["/elsewhere"];
-  attachment.begin();
+  attachment.reattach();
   await vi.waitFor(() => expect(house.states.at(-1)?.editorId).toBe("editor-2"));
   await vi.waitFor(() => expect(house.open.value).toBe(1));
 });

@@ -7,7 +7,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { vi } from "vitest";
 import { AgentService } from "../../web/src/generated/portico/v1/agent_pb";
 import { Server, type ServerState } from "../src/server/server";
-import { Told } from "../src/told";
+import { Observable } from "../src/observable";
 
 export interface FakeService {
   /** Runs from the first time that somebody asks where it is. */
@@ -23,14 +23,14 @@ export async function serve(service: Partial<ServiceImpl<typeof AgentService>>):
   );
   await new Promise<void>((done) => http.listen(0, "127.0.0.1", done));
   const address = { port: (http.address() as AddressInfo).port, token: "t", version: "0.1.0" };
-  const state = new Told<ServerState>({ state: "off" });
+  const state = new Observable<ServerState>({ state: "off" });
   const server = new Server(() => Promise.reject(new Error("never started here")));
   vi.spyOn(server, "address").mockImplementation(() => {
     if (state.value.state !== "running") state.set({ state: "running", address });
     return Promise.resolve(address);
   });
   vi.spyOn(server, "state", "get").mockReturnValue(state);
-  vi.spyOn(server, "lost").mockImplementation(() => state.set({ state: "off" }));
+  vi.spyOn(server, "reportLost").mockImplementation(() => state.set({ state: "off" }));
   return {
     server,
     drop: () => http.closeAllConnections(),

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { NoProgram, findProgram, type Search } from "../src/server/program";
-import { ServerFailed } from "../src/server/running";
-import { NotTrusted, remediesFor, SaidOnce, wordsFor } from "../src/server/troubles";
-import { fits, WrongVersion } from "../src/server/version";
+import { ProgramNotFound, findProgram, type ProgramSearch } from "../src/server/program-search";
+import { ServerError } from "../src/server/program-runner";
+import { UntrustedWorkspace, remediesFor, RepeatFilter, failureText } from "../src/server/start-failure";
+import { isCompatible, IncompatibleVersion } from "../src/server/version";
 import { answering, script, serverOf } from "./fake-program";
 
 test("whoever asks for the server while it starts waits for the same start", async () => {
@@ -19,10 +19,10 @@ test("a server that was lost is started again, once, however many saw it go", as
   const program = await answering();
   const server = serverOf(program.file);
   const first = await server.address();
-  server.lost(first);
-  server.lost(first);
+  server.reportLost(first);
+  server.reportLost(first);
   const again = await server.address();
-  server.lost(first);
+  server.reportLost(first);
   expect(await server.address()).toBe(again);
   expect((await program.deeds()).filter((deed) => deed === "serve begins")).toHaveLength(2);
 });
@@ -45,7 +45,7 @@ test("the state goes from off over starting to running, and says why it failed",
   const server = serverOf((await answering()).file);
   server.state.listen(({ state }) => states.push(state));
   const address = await server.address();
-  server.lost(address);
+  server.reportLost(address);
   await server.address();
   expect(states).toEqual(["starting", "running", "off", "starting", "running"]);
   const broken = serverOf("/nowhere/portico");
@@ -63,7 +63,7 @@ test("a failure says what Portico said, and the next call tries again", async ()
 
 test("a program that is not Portico, or not of this version, is told apart", async () => {
   const { file } = await script("echo hello");
-  await expect(serverOf(file).address()).rejects.toBeInstanceOf(WrongVersion);
+  await expect(serverOf(file).address()).rejects.toBeInstanceOf(IncompatibleVersion);
   const older = await answering("0.0.9");
   await expect(serverOf(older.file).address()).rejects.toThrow("is Portico 0.0.9; this extension needs 0.1");
   expect(await older.deeds()).toEqual([]);
@@ -75,10 +75,10 @@ test.each([
   ["1.4.0", "1.0.2", true],
   ["2.0.0", "1.0.0", false],
 ])("version %s fits %s: %s", (version, wanted, fitting) => {
-  expect(fits(version, wanted)).toBe(fitting);
+  expect(isCompatible(version, wanted)).toBe(fitting);
 });
 
-const nothing: Search = {
+const nothing: ProgramSearch = {
   workspace: "",
   user: "",
   interpreter: "",
@@ -90,7 +90,7 @@ const nothing: Search = {
 
 test("the program is that of the workspace, of the user, beside Python, on the path, or our own", async () => {
   const { folder, file } = await answering();
-  const found = (change: Partial<Search>) => findProgram({ ...nothing, ...change });
+  const found = (change: Partial<ProgramSearch>) => findProgram({ ...nothing, ...change });
   expect(await found({ path: `/nowhere:relative:${folder}` })).toEqual({ program: file, origin: "PATH" });
   expect(await found({ own: file })).toEqual({ program: file, origin: "own environment" });
   const interpreter = join(folder, "python");
@@ -103,13 +103,13 @@ test("the program is that of the workspace, of the user, beside Python, on the p
 test("a program that is named and not there is not replaced by another", async () => {
   const { folder, file } = await answering();
   const named = findProgram({ ...nothing, user: join(folder, "other"), path: folder, own: file });
-  await expect(named).rejects.toBeInstanceOf(NoProgram);
+  await expect(named).rejects.toBeInstanceOf(ProgramNotFound);
   await expect(findProgram({ ...nothing, user: "portico" })).rejects.toThrow("portico.program");
   await expect(findProgram(nothing)).rejects.toThrow("not installed");
 });
 
 test("a failure is told once, until things have gone well or something else fails", () => {
-  const said = new SaidOnce();
+  const said = new RepeatFilter();
   expect([said.isNew("a"), said.isNew("a"), said.isNew("b"), said.isNew("b")]).toEqual([
     true,
     false,
@@ -121,9 +121,9 @@ test("a failure is told once, until things have gone well or something else fail
 });
 
 test("each trouble has the remedies that help against it", () => {
-  expect(remediesFor(new NoProgram("none"))).toContain("Install");
-  expect(remediesFor(new WrongVersion("old", "update"))).toContain("Choose Program");
-  expect(remediesFor(new NotTrusted("no"))).toEqual(["Manage Trust"]);
-  expect(remediesFor(new ServerFailed("port taken", ""))).toContain("Restart Server");
-  expect(wordsFor(new ServerFailed("No room.", "Make some."))).toBe("No room. Make some.");
+  expect(remediesFor(new ProgramNotFound("none"))).toContain("Install");
+  expect(remediesFor(new IncompatibleVersion("old", "update"))).toContain("Choose Program");
+  expect(remediesFor(new UntrustedWorkspace("no"))).toEqual(["Manage Trust"]);
+  expect(remediesFor(new ServerError("port taken", ""))).toContain("Restart Server");
+  expect(failureText(new ServerError("No room.", "Make some."))).toBe("No room. Make some.");
 });

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { Progress, TodoSchema, type Todo } from "../../web/src/generated/portico/v1/events_pb";
-import { added, marked, moved, movedBefore, removed, TodoEdits } from "../src/views/todo-edits";
+import { addTodo, markTodo, moveTodo, moveTodoBefore, removeTodo, TodoEdits } from "../src/views/todo-edits";
 
 const todo = (todoId: string): Todo =>
   create(TodoSchema, { todoId, content: todoId, status: Progress.PENDING });
@@ -23,7 +23,7 @@ test("a change is shown before the server has it, and stays when it does", async
   const { answers, write } = server();
   const edits = new TodoEdits(write);
   edits.take(three);
-  const done = edits.edit(marked("b", true));
+  const done = edits.edit(markTodo("b", true));
   expect(edits.shown.value[1]?.status).toBe(Progress.COMPLETED);
   await Promise.resolve();
   answers[0]?.resolve();
@@ -35,8 +35,8 @@ test("a change that the server refuses goes away again, and the others stay", as
   const { answers, write } = server();
   const edits = new TodoEdits(write);
   edits.take(three);
-  const refused = edits.edit(removed("a"));
-  const kept = edits.edit(moved("c", -1));
+  const refused = edits.edit(removeTodo("a"));
+  const kept = edits.edit(moveTodo("c", -1));
   expect(ids(edits.shown.value)).toBe("cb");
   await Promise.resolve();
   answers[0]?.reject(new Error("no"));
@@ -51,8 +51,8 @@ test("changes reach the server one after another, each upon what the last one le
   const { written, answers, write } = server();
   const edits = new TodoEdits(write);
   edits.take(three);
-  const first = edits.edit(added("d", "new"));
-  const second = edits.edit(movedBefore("d", "a"));
+  const first = edits.edit(addTodo("d", "new"));
+  const second = edits.edit(moveTodoBefore("d", "a"));
   await Promise.resolve();
   expect(written.map(ids)).toEqual(["abcd"]);
   answers[0]?.resolve();
@@ -67,7 +67,7 @@ test("what the agent writes meanwhile is kept beneath a change that is under way
   const { answers, write } = server();
   const edits = new TodoEdits(write);
   edits.take(three);
-  const done = edits.edit(removed("b"));
+  const done = edits.edit(removeTodo("b"));
   edits.take([...three, todo("e")]);
   expect(ids(edits.shown.value)).toBe("ace");
   await Promise.resolve();
@@ -76,13 +76,13 @@ test("what the agent writes meanwhile is kept beneath a change that is under way
 });
 
 test.each([
-  [moved("a", 1), "bac"],
-  [moved("a", -1), "abc"],
-  [moved("c", 1), "abc"],
-  [movedBefore("c", "a"), "cab"],
-  [movedBefore("a", undefined), "bca"],
-  [movedBefore("a", "a"), "abc"],
-  [moved("nobody", 1), "abc"],
+  [moveTodo("a", 1), "bac"],
+  [moveTodo("a", -1), "abc"],
+  [moveTodo("c", 1), "abc"],
+  [moveTodoBefore("c", "a"), "cab"],
+  [moveTodoBefore("a", undefined), "bca"],
+  [moveTodoBefore("a", "a"), "abc"],
+  [moveTodo("nobody", 1), "abc"],
 ])("moves leave nothing out: %#", (edit, order) => {
   expect(ids(edit(three))).toBe(order);
 });

@@ -1,7 +1,7 @@
 // The page that prose.mjs measures: streams a text into the real component, some deltas a frame.
 
 import { render } from "preact";
-import { TerminalText } from "../src/markdown/ansi-view";
+import { TerminalBox } from "../src/markdown/terminal-view";
 import { Prose } from "../src/markdown/prose";
 
 export interface Streamed {
@@ -45,7 +45,7 @@ function prose(text: string, open: boolean): void {
 }
 
 function terminal(text: string): void {
-  render(<TerminalText text={text} />, root);
+  render(<TerminalBox text={text} />, root);
 }
 
 async function stream(

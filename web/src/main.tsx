@@ -1,9 +1,9 @@
-// The page begins here.
+// Entry point of the page.
 
 import { render } from "preact";
 import { createBrowserGateway } from "./gateway/browser";
 import { createWebviewGateway, type WebviewApi } from "./gateway/webview";
-import { keepWordsPlain } from "./view/plain-words";
+import { showControlCharacters } from "./view/visible-controls";
 import { App } from "./view/shell/app";
 import { AppModel } from "./view/shell/app-model";
 import "./style/page.css";
@@ -15,7 +15,7 @@ declare global {
 
 const place = document.getElementById("portico");
 if (place !== null) {
-  keepWordsPlain();
+  showControlCharacters();
   const gateway =
     globalThis.acquireVsCodeApi === undefined
       ? createBrowserGateway()

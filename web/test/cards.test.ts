@@ -19,11 +19,11 @@ import {
 } from "../src/generated/portico/v1/events_pb";
 import type { Item } from "../src/model/types";
 import { isLatest } from "../src/view/cards/card";
-import { problemWith } from "../src/view/cards/connect-form";
-import { endWords } from "../src/view/cards/end-line";
-import { commandIn, likelyVariable, planFor, reportText } from "../src/view/cards/error-plan";
+import { keyProblem } from "../src/view/cards/key-form";
+import { endText } from "../src/view/cards/end-line";
+import { commandIn, likelyVariable, guideFor, reportText } from "../src/view/cards/error-guide";
 import { writerIn } from "../src/view/cards/folder-writers";
-import { commandOf, decisionWords, onceOption, titleOf } from "../src/view/cards/permission-words";
+import { commandOf, decisionLabel, onceOption, shortTitle } from "../src/view/cards/permission-labels";
 import { contentOf, firstValues, problemsOf } from "../src/view/cards/question-form";
 
 type Facts<Message> = Partial<Omit<Message, "$typeName" | "$unknown">>;
@@ -38,18 +38,18 @@ describe("an error", () => {
     [ErrorCode.SESSION_BUSY, ["stop_other", "queue", "worktree", "read_only"]],
     [ErrorCode.INTERNAL, ["retry", "report"]],
   ])("with code %i has its ways out", (code, actions) => {
-    expect(planFor(code).actions).toEqual(actions);
+    expect(guideFor(code).actions).toEqual(actions);
   });
 
   it.each([
     [ErrorCode.INTERNAL, "busy", "The model is busy", ["retry"]],
-    [ErrorCode.INTERNAL, "refused", "The model would not answer", ["retry", "new_session"]],
+    [ErrorCode.INTERNAL, "refused", "The model refused to answer", ["retry", "new_session"]],
     [ErrorCode.INTERNAL, "failed", "The model reported an error", ["retry", "report"]],
     [ErrorCode.NETWORK_TIMEOUT, "silent", "The model did not answer", ["retry"]],
-    [ErrorCode.CONTEXT_LIMIT, "full", "The conversation is full", ["new_session"]],
+    [ErrorCode.CONTEXT_LIMIT, "full", "The context window is full", ["new_session"]],
     [ErrorCode.INTERNAL, "something new", "Something went wrong", ["retry", "report"]],
   ])("with code %i of a model that was %s says so", (code, failure, title, actions) => {
-    expect(planFor(code, failure)).toMatchObject({ title, actions });
+    expect(guideFor(code, failure)).toMatchObject({ title, actions });
   });
 
   it("names the variable of the key that is missing", () => {
@@ -60,13 +60,13 @@ describe("an error", () => {
   });
 
   it("that makes no sense is a warning", () => {
-    expect(planFor(ErrorCode.MALFORMED_EVENT).tone).toBe("warning");
+    expect(guideFor(ErrorCode.MALFORMED_EVENT).tone).toBe("warning");
   });
 
   it("of every code has a title and a way out", () => {
     for (const code of Object.values(ErrorCode).filter((one): one is ErrorCode => typeof one === "number")) {
-      expect(planFor(code).title).not.toBe("");
-      expect(planFor(code).actions).not.toEqual([]);
+      expect(guideFor(code).title).not.toBe("");
+      expect(guideFor(code).actions).not.toEqual([]);
     }
   });
 
@@ -106,7 +106,7 @@ describe("a permission", () => {
     ],
   });
   const words = (change: Facts<PermissionResolved>): string => {
-    const { outcome, by } = decisionWords(
+    const { outcome, by } = decisionLabel(
       request,
       create(PermissionResolvedSchema, { requestId: "p1", ...change }),
     );
@@ -124,7 +124,7 @@ describe("a permission", () => {
       "Denied, by the rule git push*",
     );
     expect(words({ outcome: PermissionOutcome.DENIED, by: DecidedBy.NOBODY })).toBe(
-      "Denied, nobody could be asked",
+      "Denied, no one was there to answer",
     );
     expect(words({ outcome: PermissionOutcome.CANCELED, by: DecidedBy.NOBODY })).toBe(
       "Not answered, the turn was stopped",
@@ -137,8 +137,8 @@ describe("a permission", () => {
   });
 
   it("is called by its title without backticks and the folder", () => {
-    expect(titleOf("Edit `/work/here/a.py`", "/work/here/")).toBe("Edit a.py");
-    expect(titleOf("  ")).toBe("Use a tool");
+    expect(shortTitle("Edit `/work/here/a.py`", "/work/here/")).toBe("Edit a.py");
+    expect(shortTitle("  ")).toBe("Use a tool");
   });
 
   it("shows the command it would run", () => {
@@ -166,15 +166,15 @@ describe("a form", () => {
   });
 
   it.each([
-    ["needed", { required: true }, "", "This is needed."],
+    ["needed", { required: true }, "", "Required."],
     ["not chosen", { type: "choice", required: true }, "", "Choose one."],
-    ["no number", { type: "number" }, "many", "This is not a number."],
-    ["not whole", { type: "integer" }, "1.5", "This must be a whole number."],
-    ["too small", { type: "number", minimum: 3 }, "2", "This must be 3 or more."],
-    ["too many letters", { maximum: 2 }, "abc", "This may have 2 characters at most."],
-    ["too few", { type: "choices", minimum: 2 }, ["a"], "Choose 2 or more."],
-    ["no address", { format: "email" }, "ada", "This is not a mail address."],
-    ["off the pattern", { pattern: "^v\\d+$" }, "x1", "This must look like ^v\\d+$"],
+    ["no number", { type: "number" }, "many", "Enter a number."],
+    ["not whole", { type: "integer" }, "1.5", "Enter a whole number."],
+    ["too small", { type: "number", minimum: 3 }, "2", "Must be at least 3."],
+    ["too many letters", { maximum: 2 }, "abc", "Enter at most 2 characters."],
+    ["too few", { type: "choices", minimum: 2 }, ["a"], "Choose at least 2."],
+    ["no address", { format: "email" }, "ada", "Enter an email address."],
+    ["off the pattern", { pattern: "^v\\d+$" }, "x1", "Must match ^v\\d+$"],
   ])("says what is wrong: %s", (_, change, value, problem) => {
     expect(problemsOf([field("one", change)], { one: value })).toEqual({ one: problem });
   });
@@ -201,9 +201,9 @@ describe("a form", () => {
 });
 
 it("takes a key only with the name of a variable", () => {
-  expect(problemWith("OPENAI_API_KEY", "k")).toBe("");
-  expect(problemWith("OPENAI API KEY", "k")).not.toBe("");
-  expect(problemWith("OPENAI_API_KEY", " ")).toBe("Paste the key.");
+  expect(keyProblem("OPENAI_API_KEY", "k")).toBe("");
+  expect(keyProblem("OPENAI API KEY", "k")).not.toBe("");
+  expect(keyProblem("OPENAI_API_KEY", " ")).toBe("Enter the key.");
 });
 
 it("offers ways out only for what happened last", () => {
@@ -216,7 +216,7 @@ it("offers ways out only for what happened last", () => {
 
 it("says how a turn ended", () => {
   const ended = (state: TurnState, stopReason: string, durationMs: bigint): string =>
-    endWords(create(TurnEndedSchema, { state, stopReason, durationMs }));
+    endText(create(TurnEndedSchema, { state, stopReason, durationMs }));
   expect(ended(TurnState.CANCELED, "cancelled", 2_500n)).toBe("Stopped · 2.5 s");
   expect(ended(TurnState.COMPLETED, "end_turn", 75_000n)).toBe("Took 1 min 15 s");
   expect(ended(TurnState.COMPLETED, "refusal", 1_000n)).toContain("refused");

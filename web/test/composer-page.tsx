@@ -3,8 +3,8 @@
 import { create } from "@bufbuild/protobuf";
 import { signal, type Signal } from "@preact/signals";
 import { options, render } from "preact";
-import type { EditorContext, Gateway } from "../src/gateway/types";
-import { browserWorld } from "../src/gateway/world";
+import type { EditorContext, Gateway } from "../src/gateway/gateway";
+import { browserEnvironment } from "../src/gateway/environment";
 import {
   AgentSchema,
   ListPromptsResponseSchema,
@@ -16,7 +16,7 @@ import {
   type SessionSummary,
 } from "../src/generated/portico/v1/agent_pb";
 import { TurnState } from "../src/generated/portico/v1/events_pb";
-import { afterEvent } from "../src/model/detail";
+import { applyEvent } from "../src/model/session-detail";
 import { createSessionModel } from "../src/model/session";
 import type { SessionModel } from "../src/model/types";
 import type { NewSession } from "../src/view/cards";
@@ -26,7 +26,7 @@ import { MemoryServer } from "./memory-server";
 const FILES = ["src/app.py", "README.md", "docs/a name with spaces.md"];
 
 export class ComposerPage {
-  readonly world = browserWorld;
+  readonly environment = browserEnvironment;
   readonly server = new MemoryServer();
   readonly context: Signal<EditorContext | undefined> = signal(undefined);
   /** The agents that a new session was begun with. */
@@ -66,10 +66,10 @@ export class ComposerPage {
           const { session, ...rest } = await gateway.client.getSession(...call);
           return { ...rest, session: this.#detail(session ?? create(SessionDetailSchema)) };
         },
-        invoke: (request, ...options) => {
+        submitPrompt: (request, ...options) => {
           const files = (request.attachments ?? []).map(({ name = "" }) => name);
           this.prompts.push({ text: request.text ?? "", files });
-          return gateway.client.invoke(request, ...options);
+          return gateway.client.submitPrompt(request, ...options);
         },
         listSessions: () =>
           Promise.resolve(
@@ -134,7 +134,7 @@ export class ComposerPage {
 
   #detail(detail: SessionDetail): SessionDetail {
     let told = detail;
-    for (const event of this.server.log.events) told = afterEvent(told, event);
+    for (const event of this.server.log.events) told = applyEvent(told, event);
     return {
       ...told,
       ...(detail.summary && { summary: { ...detail.summary, agent: "porter" } }),

@@ -9,16 +9,16 @@ import {
   isAboutFiles,
   MOST_BYTES,
   namePasted,
-  readableSize,
-  refusal,
+  formatSize,
+  refusalReason,
 } from "../src/view/composer/attachments";
-import { agentChoices, ordered } from "../src/view/composer/choices";
-import { contextAttachments, EVERYTHING } from "../src/view/composer/context";
-import { editorPaths, isFromEditor } from "../src/view/composer/dropped-files";
+import { agentChoices, sortOptions } from "../src/view/composer/picker-choices";
+import { contextAttachments, SHARE_ALL } from "../src/view/composer/context-attachments";
+import { editorPaths, isFromEditor } from "../src/view/composer/drop-zone";
 import { fileIcon } from "../src/view/composer/file-icons";
-import { placeAfterKey, placeByLetters } from "../src/view/composer/list-keys";
-import { choicesIn, widthOf } from "../src/view/composer/room";
-import { levelOf, money, shareUsed, usageLines } from "../src/view/composer/usage-words";
+import { indexAfterKey, indexByLetters } from "../src/view/composer/list-navigation";
+import { countFitting, choiceWidth } from "../src/view/composer/composer-size";
+import { levelOf, formatMoney, shareUsed, usageLines } from "../src/view/composer/context-meter";
 
 describe("what is dragged from the editor", () => {
   function dragged(list: string) {
@@ -65,18 +65,18 @@ describe("attachments", () => {
   });
 
   test("too much is refused in words that name the file and the limit", () => {
-    expect(refusal({ name: "a.bin", size: MOST_BYTES }, [])).toBeUndefined();
-    expect(refusal({ name: "a.bin", size: MOST_BYTES + 1 }, [])).toMatch(
-      /^a\.bin has 11 MB; .* 10 MB at most/,
+    expect(refusalReason({ name: "a.bin", size: MOST_BYTES }, [])).toBeUndefined();
+    expect(refusalReason({ name: "a.bin", size: MOST_BYTES + 1 }, [])).toMatch(
+      /^a\.bin is 11 MB; the limit is 10 MB/,
     );
     const full = [{ data: new Uint8Array(MOST_BYTES) }, { data: new Uint8Array(MOST_BYTES) }];
-    expect(refusal({ name: "one.txt", size: 1 }, full)).toMatch(/20 MB together/);
+    expect(refusalReason({ name: "one.txt", size: 1 }, full)).toMatch(/the limit is 20 MB per prompt/);
     const many = Array.from({ length: 20 }, () => ({ data: new Uint8Array(1) }));
-    expect(refusal({ name: "one.txt", size: 1 }, many)).toMatch(/20 files at most/);
+    expect(refusalReason({ name: "one.txt", size: 1 }, many)).toMatch(/at most 20 files/);
   });
 
   test("sizes are never rounded down to less than they are", () => {
-    expect([0, 1023, 1024, 1025, MOST_BYTES].map(readableSize)).toEqual([
+    expect([0, 1023, 1024, 1025, MOST_BYTES].map(formatSize)).toEqual([
       "0 B",
       "1023 B",
       "1 KB",
@@ -103,7 +103,7 @@ describe("what the editor shows", () => {
     contextAttachments(...args).map(({ name, data }) => [name, new TextDecoder().decode(data)]);
 
   test("a selection goes along with its place", () => {
-    expect(told({ activeFile: "/w/src/a.py", selection }, EVERYTHING, "/w")).toEqual([
+    expect(told({ activeFile: "/w/src/a.py", selection }, SHARE_ALL, "/w")).toEqual([
       ["Selected in the editor: src/a.py, lines 3–9", "x = 1"],
     ]);
   });
@@ -114,13 +114,13 @@ describe("what the editor shows", () => {
       ["Open in the editor", "src/a.py"],
     ]);
     expect(told(context, { file: false, selection: false }, "/w")).toEqual([]);
-    expect(told(undefined, EVERYTHING, "/w")).toEqual([]);
+    expect(told(undefined, SHARE_ALL, "/w")).toEqual([]);
   });
 
   test.each(["/other", "/w/s", ""])(
     "a file that is not in the folder %j is named by its whole path",
     (folder) => {
-      expect(told({ activeFile: "/w/src/a.py" }, EVERYTHING, folder)).toEqual([
+      expect(told({ activeFile: "/w/src/a.py" }, SHARE_ALL, folder)).toEqual([
         ["Open in the editor", "/w/src/a.py"],
       ]);
     },
@@ -156,34 +156,34 @@ describe("usage", () => {
   });
 
   test("an unheard-of currency is written as it is", () => {
-    expect(money(2, "credits", "en")).toBe("2.00 credits");
-    expect(money(2, "", "en")).toBe("2.00");
+    expect(formatMoney(2, "credits", "en")).toBe("2.00 credits");
+    expect(formatMoney(2, "", "en")).toBe("2.00");
   });
 });
 
 describe("lists", () => {
   test("the arrows go round at the ends", () => {
-    expect(placeAfterKey("ArrowDown", 3, 0)).toBe(1);
-    expect(placeAfterKey("ArrowDown", 3, 2)).toBe(0);
-    expect(placeAfterKey("ArrowUp", 3, 0)).toBe(2);
-    expect(placeAfterKey("End", 3, 0)).toBe(2);
-    expect(placeAfterKey("Home", 3, 2)).toBe(0);
-    expect(placeAfterKey("x", 3, 0)).toBeUndefined();
+    expect(indexAfterKey("ArrowDown", 3, 0)).toBe(1);
+    expect(indexAfterKey("ArrowDown", 3, 2)).toBe(0);
+    expect(indexAfterKey("ArrowUp", 3, 0)).toBe(2);
+    expect(indexAfterKey("End", 3, 0)).toBe(2);
+    expect(indexAfterKey("Home", 3, 2)).toBe(0);
+    expect(indexAfterKey("x", 3, 0)).toBeUndefined();
   });
 
   test("letters lead to the next name that begins with them", () => {
     const names = ["small", "big", "Smart"];
-    expect(placeByLetters(names, "s", 0)).toBe(2);
-    expect(placeByLetters(names, "ss", 2)).toBe(0);
-    expect(placeByLetters(names, "sma", 2)).toBe(2);
-    expect(placeByLetters(names, "q", 0)).toBeUndefined();
+    expect(indexByLetters(names, "s", 0)).toBe(2);
+    expect(indexByLetters(names, "ss", 2)).toBe(0);
+    expect(indexByLetters(names, "sma", 2)).toBe(2);
+    expect(indexByLetters(names, "q", 0)).toBeUndefined();
   });
 
   test("what people change most comes first", () => {
     const options = ["own", "mode", "model"].map((category) =>
       create(ConfigOptionSchema, { optionId: category, category }),
     );
-    expect(ordered(options).map(({ optionId }) => optionId)).toEqual(["model", "mode", "own"]);
+    expect(sortOptions(options).map(({ optionId }) => optionId)).toEqual(["model", "mode", "own"]);
   });
 
   test("agents that are not installed come last and say how to get them", () => {
@@ -204,10 +204,10 @@ describe("lists", () => {
   });
 
   test("a wider panel has room for more, and as many stand in the row as can be read", () => {
-    const widths = ["Scripted", "Small", "Ask first", "High"].map((words) => widthOf(words));
-    expect([284, 464, 520, 744].map((width) => choicesIn(width, widths))).toEqual([1, 2, 4, 4]);
-    const withSwitch = [...widths.slice(0, 3), widthOf("Search the web", true)];
-    expect([284, 464, 520, 744].map((width) => choicesIn(width, withSwitch))).toEqual([1, 2, 3, 4]);
-    expect(choicesIn(100, widths)).toBe(0);
+    const widths = ["Scripted", "Small", "Ask first", "High"].map((words) => choiceWidth(words));
+    expect([284, 464, 520, 744].map((width) => countFitting(width, widths))).toEqual([1, 2, 4, 4]);
+    const withSwitch = [...widths.slice(0, 3), choiceWidth("Search the web", true)];
+    expect([284, 464, 520, 744].map((width) => countFitting(width, withSwitch))).toEqual([1, 2, 3, 4]);
+    expect(countFitting(100, widths)).toBe(0);
   });
 });

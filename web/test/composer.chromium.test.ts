@@ -156,8 +156,8 @@ describe("completing", () => {
 
 test("what streams gives way to a key, and is shown behind the picture with it", async () => {
   const order = await page.evaluate(async () => {
-    const { world } = window.composer;
-    const frame = (): Promise<void> => new Promise((done) => world.frame(done));
+    const { environment } = window.composer;
+    const frame = (): Promise<void> => new Promise((done) => environment.frame(done));
     await frame();
     const happened: string[] = [];
     document.querySelector("textarea")?.dispatchEvent(new Event("input", { bubbles: true }));
@@ -196,7 +196,7 @@ describe("sending", () => {
       window.composer.server.setDesk({ queue });
     });
     await page.click("text=Send now");
-    await expect.poll(() => calls("invoke")).toBe(1);
+    await expect.poll(() => calls("submitPrompt")).toBe(1);
     await expect.poll(() => page.locator("[aria-label='Edit: later']").count()).toBe(0);
   });
 
@@ -215,9 +215,9 @@ describe("sending", () => {
 
     await page.click("text=Work in a worktree");
     await expect.poll(() => page.evaluate(() => window.composer.startsInWorktree)).toBe(true);
-    await expect.poll(() => page.evaluate(() => window.composer.start?.words)).toBe("later");
+    await expect.poll(() => page.evaluate(() => window.composer.start?.text)).toBe("later");
     await expect.poll(submitted).not.toContain("queueRemoval");
-    await page.evaluate(() => window.composer.start?.begun?.());
+    await page.evaluate(() => window.composer.start?.onStarted?.());
     await page.waitForFunction(() =>
       window.composer.server.submitted.some((event) => event.case === "queueRemoval"),
     );

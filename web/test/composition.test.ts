@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Gateway } from "../src/gateway/types";
+import type { Gateway } from "../src/gateway/gateway";
 import { KeptPromptSchema, type KeptPrompt } from "../src/generated/portico/v1/agent_pb";
 import { CommandSchema } from "../src/generated/portico/v1/events_pb";
 import type { Connection, Outgoing, SessionModel } from "../src/model/types";
@@ -111,7 +111,7 @@ describe("sending", () => {
     const large = new File([new Uint8Array(10 * 1024 * 1024 + 1)], "large.bin");
     await composition.attach([large, new File(["x"], "small.txt")]);
     expect(composition.attachments.value.map(({ name }) => name)).toEqual(["small.txt"]);
-    expect(composition.complaint.value).toMatch(/^large\.bin has/);
+    expect(composition.attachmentError.value).toMatch(/^large\.bin is/);
   });
 
   test("an agent that takes no images is asked before that is said of it", async () => {
@@ -135,7 +135,7 @@ describe("the menu at the caret", () => {
     await Promise.resolve();
     await Promise.resolve();
   };
-  const shown = (): string[] | undefined => completer.menu.value?.offers.map(({ name }) => name);
+  const shown = (): string[] | undefined => completer.menu.value?.completions.map(({ name }) => name);
 
   beforeEach(() => {
     vi.useFakeTimers();

@@ -1,12 +1,16 @@
 // What a reader sees of a changed file, and that it is always a true account of the change.
 
 import { describe, expect, test } from "vitest";
-import { countWords, fileDiff, type FileDiff } from "../src/view/timeline/diff/file-diff";
-import { changesBetween, type Change } from "../src/view/timeline/diff/myers";
-import { markWords } from "../src/view/timeline/diff/words";
+import { formatCounts, fileDiff, type FileDiff } from "../src/view/timeline/diff/file-diff";
+import { changesBetween, type DiffChange } from "../src/view/timeline/diff/myers";
+import { markWords } from "../src/view/timeline/diff/word-diff";
 import { chanceOf, whole } from "./events";
 
-function applied<Part>(before: readonly Part[], after: readonly Part[], changes: readonly Change[]): Part[] {
+function applied<Part>(
+  before: readonly Part[],
+  after: readonly Part[],
+  changes: readonly DiffChange[],
+): Part[] {
   const result: Part[] = [];
   let at = 0;
   for (const change of changes) {
@@ -16,7 +20,7 @@ function applied<Part>(before: readonly Part[], after: readonly Part[], changes:
   return [...result, ...before.slice(at)];
 }
 
-function cost(changes: readonly Change[]): number {
+function cost(changes: readonly DiffChange[]): number {
   return changes.reduce((sum, one) => sum + one.beforeEnd - one.beforeFrom + one.afterEnd - one.afterFrom, 0);
 }
 
@@ -89,7 +93,7 @@ describe("a changed file", () => {
       " line 13",
     ]);
     expect(diff).toMatchObject({ added: 1, removed: 1, skippedAtEnd: 7, isNew: false });
-    expect(countWords(diff)).toBe("+1 −1");
+    expect(formatCounts(diff)).toBe("+1 −1");
   });
 
   test("numbers lines on both sides", () => {
@@ -134,16 +138,16 @@ describe("a changed file", () => {
   test("is called new when it was not there, and every line of it is added", () => {
     const diff = fileDiff(undefined, "a\nb\n");
     expect(diff).toMatchObject({ isNew: true, added: 2, removed: 0, endNote: "" });
-    expect(countWords(diff)).toBe("+2");
+    expect(formatCounts(diff)).toBe("+2");
     expect(shown(diff)).toEqual(["+a", "+b"]);
   });
 
   test("tells of a line break at its end, which no line shows", () => {
     expect(fileDiff("a", "a\n")).toMatchObject({
       hunks: [],
-      endNote: "Line break at the end of the file added",
+      endNote: "Newline at end of file added",
     });
-    expect(countWords(fileDiff("a\n", "a\n"))).toBe("no changes");
+    expect(formatCounts(fileDiff("a\n", "a\n"))).toBe("no changes");
   });
 });
 

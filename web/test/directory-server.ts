@@ -2,13 +2,13 @@
 
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
-import type { Gateway } from "../src/gateway/types";
+import type { Gateway } from "../src/gateway/gateway";
 import {
   AgentService,
   SessionSummarySchema,
   type SessionSummary,
 } from "../src/generated/portico/v1/agent_pb";
-import { createTestMemory, createTestVault } from "./memory-server";
+import { createTestMemory, createTestDraftStore } from "./memory-server";
 
 type Change = { case: "changed"; value: SessionSummary } | { case: "removedSessionId"; value: string };
 
@@ -105,7 +105,7 @@ export class DirectoryServer {
       clientId: "page-1",
       pageBuild: "",
       memory: createTestMemory(),
-      vault: createTestVault(),
+      draftStore: createTestDraftStore(),
       openLink: () => undefined,
       save: () => undefined,
       reload: () => undefined,

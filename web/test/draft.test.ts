@@ -3,23 +3,25 @@
 import { describe, expect, test } from "vitest";
 import { createSessionModel } from "../src/model/session";
 import type { SessionModel } from "../src/model/types";
-import { createTestVault, MemoryServer } from "./memory-server";
-import { quiet, TestWorld, until } from "./test-world";
+import { createTestDraftStore, MemoryServer } from "./memory-server";
+import { quiet, TestEnvironment, until } from "./test-environment";
 
 class Page {
-  readonly world = new TestWorld();
+  readonly environment = new TestEnvironment();
   readonly session: SessionModel;
 
   constructor(
     readonly server = new MemoryServer(),
-    readonly vault = createTestVault(),
+    readonly draftStore = createTestDraftStore(),
     clientId = "page-1",
   ) {
-    this.session = createSessionModel(server.gateway(vault, clientId), "s1", { world: this.world });
+    this.session = createSessionModel(server.gateway(draftStore, clientId), "s1", {
+      environment: this.environment,
+    });
   }
 
   async live(): Promise<this> {
-    await until(this.world, "it is live", () => this.session.connection.value.state === "live");
+    await until(this.environment, "it is live", () => this.session.connection.value.state === "live");
     return this;
   }
 
@@ -36,11 +38,11 @@ describe("saving", () => {
   test("a pause after the last key saves the draft, once, within 300 ms", async () => {
     const page = await new Page().live();
     page.type("h");
-    await page.world.pass(190);
+    await page.environment.pass(190);
     page.type("he");
-    await page.world.pass(190);
+    await page.environment.pass(190);
     expect(page.server.submitted).toEqual([]);
-    await page.world.pass(20);
+    await page.environment.pass(20);
     expect(page.server.desk).toMatchObject({ draft: "he", clientId: "page-1" });
     expect(page.server.submitted).toHaveLength(1);
   });
@@ -49,7 +51,7 @@ describe("saving", () => {
     const page = await new Page().live();
     for (let key = 1; key <= 30; key++) {
       page.type("x".repeat(key));
-      await page.world.pass(100);
+      await page.environment.pass(100);
     }
     expect(page.server.desk.draft.length).toBeGreaterThanOrEqual(20);
     expect(page.server.submitted.length).toBeLessThanOrEqual(3);
@@ -58,7 +60,7 @@ describe("saving", () => {
   test("whoever leaves the page is saved at once", async () => {
     const page = await new Page().live();
     page.type("in a hurry");
-    page.world.leave();
+    page.environment.leave();
     await quiet();
     expect(page.server.desk.draft).toBe("in a hurry");
   });
@@ -67,33 +69,33 @@ describe("saving", () => {
     const page = await new Page().live();
     const release = page.server.hold("submitClientEvent");
     page.type("first");
-    await page.world.pass(300);
+    await page.environment.pass(300);
     page.type("first and second");
-    page.world.leave();
+    page.environment.leave();
     await quiet();
     expect(page.server.called("submitClientEvent")).toBe(2);
     release();
     await quiet();
     expect(page.server.desk.draft).toBe("first and second");
-    expect(page.vault.words.size).toBe(0);
+    expect(page.draftStore.words.size).toBe(0);
   });
 
   test("after a save that did not wait, the next one does", async () => {
     const page = await new Page().live();
     const first = page.server.hold("submitClientEvent", { once: true });
     page.type("a");
-    await page.world.pass(300);
+    await page.environment.pass(300);
     const second = page.server.hold("submitClientEvent", { once: true });
     page.type("ab");
-    page.world.leave();
+    page.environment.leave();
     await quiet();
     first();
     await quiet();
     page.type("abc");
-    await page.world.pass(2_000);
+    await page.environment.pass(2_000);
     expect(page.server.called("submitClientEvent")).toBe(2);
     second();
-    await page.world.pass(2_000);
+    await page.environment.pass(2_000);
     expect(page.server.desk.draft).toBe("abc");
   });
 
@@ -101,9 +103,9 @@ describe("saving", () => {
     const page = await new Page().live();
     const release = page.server.hold("submitClientEvent");
     page.type("a");
-    await page.world.pass(300);
+    await page.environment.pass(300);
     page.type("ab");
-    await page.world.pass(2_000);
+    await page.environment.pass(2_000);
     expect(page.server.called("submitClientEvent")).toBe(1);
     release();
     await quiet();
@@ -114,18 +116,18 @@ describe("saving", () => {
   test("a draft that the server does not take is told once, and kept here", async () => {
     const page = await new Page().live();
     page.type("x".repeat(2_000));
-    await page.world.pass(30_000);
+    await page.environment.pass(30_000);
     expect(page.session.failure.value).toMatchObject({ code: "INVALID_INPUT", message: "That is too long." });
     expect(page.server.called("submitClientEvent")).toBe(1);
-    expect([...page.vault.words.values()][0]).toHaveLength(2_000);
+    expect([...page.draftStore.words.values()][0]).toHaveLength(2_000);
   });
 
   test("a draft that the server has is in no other place", async () => {
     const page = await new Page().live();
     page.type("hello");
-    expect([...page.vault.words.values()]).toEqual(["hello"]);
-    await page.world.pass(300);
-    expect(page.vault.words.size).toBe(0);
+    expect([...page.draftStore.words.values()]).toEqual(["hello"]);
+    await page.environment.pass(300);
+    expect(page.draftStore.words.size).toBe(0);
   });
 });
 
@@ -134,25 +136,25 @@ describe("a server that is away", () => {
     const page = await new Page().live();
     page.server.kill();
     page.type("written offline");
-    await page.world.pass(30_000);
+    await page.environment.pass(30_000);
     expect(page.draft).toBe("written offline");
     page.server.start();
-    await until(page.world, "it is saved", () => page.server.desk.draft === "written offline");
+    await until(page.environment, "it is saved", () => page.server.desk.draft === "written offline");
     expect(page.session.failure.value).toBeUndefined();
   });
 
   test("words typed meanwhile outlive a reload", async () => {
     const before = await new Page().live();
     before.type("saved");
-    await before.world.pass(300);
+    await before.environment.pass(300);
     before.server.kill();
     before.type("saved, and more");
-    const after = new Page(before.server, before.vault, "page-2");
+    const after = new Page(before.server, before.draftStore, "page-2");
     expect(after.draft).toBe("saved, and more");
     before.server.start();
-    await until(after.world, "it is saved", () => after.server.desk.draft === "saved, and more");
+    await until(after.environment, "it is saved", () => after.server.desk.draft === "saved, and more");
     expect(after.draft).toBe("saved, and more");
-    expect(after.vault.words.size).toBe(0);
+    expect(after.draftStore.words.size).toBe(0);
   });
 
   test("a reload shows the draft that the server has", async () => {
@@ -169,7 +171,7 @@ describe("a server that is away", () => {
     const page = new Page(server);
     page.type("quick");
     await page.live();
-    await page.world.pass(300);
+    await page.environment.pass(300);
     expect(page.draft).toBe("from yesterday\nquick");
     expect(server.desk.draft).toBe("from yesterday\nquick");
   });
@@ -179,20 +181,20 @@ describe("another door", () => {
   test("its draft is shown if nothing is being typed here", async () => {
     const page = await new Page().live();
     page.server.writeDraft("from the editor", "door-2");
-    await until(page.world, "it is shown", () => page.draft === "from the editor");
-    await page.world.pass(5_000);
+    await until(page.environment, "it is shown", () => page.draft === "from the editor");
+    await page.environment.pass(5_000);
     expect(page.server.submitted).toEqual([]);
   });
 
   test("its draft waits while the person types, and loses if they go on", async () => {
     const page = await new Page().live();
     page.type("mine");
-    await page.world.pass(300);
+    await page.environment.pass(300);
     page.server.writeDraft("theirs", "door-2");
-    await page.world.pass(500);
+    await page.environment.pass(500);
     expect(page.draft).toBe("mine");
     page.type("mine still");
-    await page.world.pass(3_000);
+    await page.environment.pass(3_000);
     expect(page.draft).toBe("mine still");
     expect(page.server.desk.draft).toBe("mine still");
   });
@@ -200,71 +202,71 @@ describe("another door", () => {
   test("its draft is set aside if it comes while the person types, and theirs stays when they stop", async () => {
     const page = await new Page().live();
     page.type("mine");
-    await page.world.pass(300);
+    await page.environment.pass(300);
     page.server.writeDraft("theirs", "door-2");
-    await page.world.pass(10_000);
+    await page.environment.pass(10_000);
     expect(page.draft).toBe("mine");
-    expect(page.session.aside.value).toBe("theirs");
+    expect(page.session.draftConflict.value).toBe("theirs");
     page.server.writeDraft("theirs, longer", "door-2");
-    await page.world.pass(10_000);
+    await page.environment.pass(10_000);
     expect(page.draft).toBe("mine");
-    expect(page.session.aside.value).toBe("theirs, longer");
+    expect(page.session.draftConflict.value).toBe("theirs, longer");
     expect(page.server.submitted).toHaveLength(1);
   });
 
   test("its draft is shown if it goes on from what was typed here a moment ago", async () => {
     const page = await new Page().live();
     page.type("mine");
-    await page.world.pass(300);
+    await page.environment.pass(300);
     page.server.writeDraft("mine and more", "door-2");
-    await page.world.pass(2_000);
+    await page.environment.pass(2_000);
     expect(page.draft).toBe("mine and more");
-    expect(page.session.aside.value).toBeUndefined();
+    expect(page.session.draftConflict.value).toBeUndefined();
   });
 
   test("when it has sent its words, those that were typed here are the draft again", async () => {
     const page = await new Page().live();
     page.type("mine");
-    await page.world.pass(300);
+    await page.environment.pass(300);
     page.server.writeDraft("theirs", "door-2");
-    await page.world.pass(2_000);
+    await page.environment.pass(2_000);
     page.server.writeDraft("", "door-2");
-    await page.world.pass(2_000);
+    await page.environment.pass(2_000);
     expect(page.draft).toBe("mine");
     expect(page.server.desk.draft).toBe("mine");
-    expect(page.session.aside.value).toBeUndefined();
-    expect(page.vault.words.size).toBe(0);
+    expect(page.session.draftConflict.value).toBeUndefined();
+    expect(page.draftStore.words.size).toBe(0);
   });
 
   test("both versions of a draft outlive a reload", async () => {
     const before = await new Page().live();
     before.type("mine");
-    await before.world.pass(300);
+    await before.environment.pass(300);
     before.server.writeDraft("theirs", "door-2");
-    await before.world.pass(2_000);
+    await before.environment.pass(2_000);
     before.session.dispose();
-    const after = await new Page(before.server, before.vault, "page-2").live();
-    await after.world.pass(2_000);
+    const after = await new Page(before.server, before.draftStore, "page-2").live();
+    await after.environment.pass(2_000);
     expect(after.draft).toBe("mine");
-    expect(after.session.aside.value).toBe("theirs");
+    expect(after.session.draftConflict.value).toBe("theirs");
     expect(after.server.desk.draft).toBe("mine");
   });
 
   test("two pages that write at the same time lose nothing, and do not fight", async () => {
     const server = new MemoryServer();
-    const one = await new Page(server, createTestVault(), "one").live();
-    const two = await new Page(server, createTestVault(), "two").live();
+    const one = await new Page(server, createTestDraftStore(), "one").live();
+    const two = await new Page(server, createTestDraftStore(), "two").live();
     for (const end of [" a", " ab", " abc"]) {
       one.type(`first${end}`);
       two.type(`second${end}`);
-      for (const each of [one, two]) await each.world.pass(250);
+      for (const each of [one, two]) await each.environment.pass(250);
     }
-    for (const each of [one, two, one, two]) await each.world.pass(10_000);
+    for (const each of [one, two, one, two]) await each.environment.pass(10_000);
     expect([one.draft, two.draft]).toEqual(["first abc", "second abc"]);
-    expect(one.session.aside.value).toBe("second abc");
-    expect(two.session.aside.value).toBe("first abc");
+    expect(one.session.draftConflict.value).toBe("second abc");
+    expect(two.session.draftConflict.value).toBe("first abc");
     const saves = server.submitted.length;
-    for (const each of [one, two, one, two]) await each.world.pass(10_000);
+    for (const each of [one, two, one, two]) await each.environment.pass(10_000);
     expect(server.submitted).toHaveLength(saves);
   });
 
@@ -272,22 +274,22 @@ describe("another door", () => {
     const page = await new Page().live();
     page.type("mine");
     page.server.writeDraft("theirs", "door-2");
-    await page.world.pass(300);
-    expect(page.session.aside.value).toBe("theirs");
+    await page.environment.pass(300);
+    expect(page.session.draftConflict.value).toBe("theirs");
     page.type("mine and theirs");
-    expect(page.session.aside.value).toBeUndefined();
+    expect(page.session.draftConflict.value).toBeUndefined();
   });
 
   test("its draft does not replace words that the server does not have yet", async () => {
     const page = await new Page().live();
     const release = page.server.hold("submitClientEvent");
     page.type("mine");
-    await page.world.pass(300);
+    await page.environment.pass(300);
     page.server.writeDraft("theirs", "door-2");
-    await page.world.pass(10_000);
+    await page.environment.pass(10_000);
     expect(page.draft).toBe("mine");
     release();
-    await page.world.pass(10_000);
+    await page.environment.pass(10_000);
     expect(page.draft).toBe("mine");
     expect(page.server.desk.draft).toBe("mine");
   });
@@ -296,37 +298,37 @@ describe("another door", () => {
     const page = await new Page().live();
     const release = page.server.hold("submitClientEvent's answer");
     page.type("mine");
-    await page.world.pass(300);
+    await page.environment.pass(300);
     page.server.writeDraft("theirs", "door-2");
-    await page.world.pass(300);
+    await page.environment.pass(300);
     release();
-    await page.world.pass(3_000);
+    await page.environment.pass(3_000);
     expect(page.draft).toBe("mine");
-    expect(page.session.aside.value).toBe("theirs");
-    expect([...page.vault.words.values()]).toContain("mine");
+    expect(page.session.draftConflict.value).toBe("theirs");
+    expect([...page.draftStore.words.values()]).toContain("mine");
   });
 
   test("its draft is set aside if it comes right after ours, however long ours was on its way", async () => {
     const page = await new Page().live();
     const release = page.server.hold("submitClientEvent");
     page.type("mine");
-    await page.world.pass(5_000);
+    await page.environment.pass(5_000);
     release();
-    await page.world.pass(300);
+    await page.environment.pass(300);
     expect(page.server.desk.draft).toBe("mine");
     page.server.writeDraft("theirs", "door-2");
-    await page.world.pass(10_000);
+    await page.environment.pass(10_000);
     expect(page.draft).toBe("mine");
-    expect(page.session.aside.value).toBe("theirs");
+    expect(page.session.draftConflict.value).toBe("theirs");
   });
 
   test("two pages that take turns always show the same", async () => {
     const server = new MemoryServer();
-    const one = await new Page(server, createTestVault(), "one").live();
-    const two = await new Page(server, createTestVault(), "two").live();
+    const one = await new Page(server, createTestDraftStore(), "one").live();
+    const two = await new Page(server, createTestDraftStore(), "two").live();
     for (const [place, page] of [one, two, two, one, two].entries()) {
       page.type(`turn ${place}`);
-      for (const each of [one, two, one]) await each.world.pass(2_000);
+      for (const each of [one, two, one]) await each.environment.pass(2_000);
       expect([one.draft, two.draft]).toEqual([`turn ${place}`, `turn ${place}`]);
     }
   });
@@ -338,14 +340,14 @@ describe("sending", () => {
   test("the draft goes when the server has the prompt, and not before", async () => {
     const page = await new Page().live();
     page.type("hello");
-    const release = page.server.hold("invoke");
+    const release = page.server.hold("submitPrompt");
     const sent = page.session.send(outgoing("hello"));
-    await page.world.pass(1_000);
+    await page.environment.pass(1_000);
     expect(page.draft).toBe("hello");
     release();
     expect(await sent).toBe(true);
     expect(page.draft).toBe("");
-    await until(page.world, "it is in the timeline", () => page.session.items.value.length === 1);
+    await until(page.environment, "it is in the timeline", () => page.session.items.value.length === 1);
     expect(page.server.desk.draft).toBe("");
   });
 
@@ -365,14 +367,14 @@ describe("sending", () => {
     page.server.busy = true;
     page.type("next");
     expect(await page.session.send(outgoing("next"))).toBe(true);
-    await until(page.world, "it is in the queue", () => page.session.desk.value?.queue.length === 1);
+    await until(page.environment, "it is in the queue", () => page.session.drafts.value?.queue.length === 1);
     expect(page.draft).toBe("");
   });
 
   test("what is typed behind a prompt on its way stays", async () => {
     const page = await new Page().live();
     page.type("hello");
-    const release = page.server.hold("invoke");
+    const release = page.server.hold("submitPrompt");
     const sent = page.session.send(outgoing("hello"));
     page.type("hello\nand another thing");
     release();
@@ -390,7 +392,7 @@ describe("sending", () => {
   test("a prompt whose answer was lost is not asked for twice", async () => {
     const page = await new Page().live();
     page.type("hello");
-    const release = page.server.hold("invoke's answer");
+    const release = page.server.hold("submitPrompt's answer");
     const sent = page.session.send(outgoing("hello"));
     await quiet();
     page.server.kill();
@@ -399,7 +401,7 @@ describe("sending", () => {
     expect(page.draft).toBe("hello");
     expect(page.session.failure.value).toMatchObject({ code: "UNREACHABLE" });
     page.server.start();
-    await until(page.world, "it is seen in the log", () => page.draft === "");
+    await until(page.environment, "it is seen in the log", () => page.draft === "");
     expect(page.session.failure.value).toBeUndefined();
   });
 
@@ -414,28 +416,28 @@ describe("sending", () => {
       before.server.busy = busy;
       before.type("hello");
       if (draft === "saved")
-        await until(before.world, "the draft is kept", () => before.server.desk.draft === "hello");
-      before.server.hold("invoke's answer");
+        await until(before.environment, "the draft is kept", () => before.server.desk.draft === "hello");
+      before.server.hold("submitPrompt's answer");
       void before.session.send(outgoing("hello"));
       await quiet();
-      const after = await new Page(before.server, before.vault, "page-2").live();
+      const after = await new Page(before.server, before.draftStore, "page-2").live();
       await until(
-        after.world,
+        after.environment,
         "it is a draft no more",
         () => after.draft === "" && before.server.desk.draft === "",
       );
-      expect(after.vault.words.size).toBe(0);
+      expect(after.draftStore.words.size).toBe(0);
     },
   );
 
   test("a prompt that never arrived is still a draft on the next page", async () => {
     const before = await new Page().live();
     before.type("hello");
-    before.server.hold("invoke");
+    before.server.hold("submitPrompt");
     void before.session.send(outgoing("hello"));
     await quiet();
-    const after = await new Page(before.server, before.vault, "page-2").live();
-    await after.world.pass(10_000);
+    const after = await new Page(before.server, before.draftStore, "page-2").live();
+    await after.environment.pass(10_000);
     expect(after.draft).toBe("hello");
   });
 
@@ -443,40 +445,40 @@ describe("sending", () => {
     const page = await new Page().live();
     page.server.busy = true;
     page.type("hello");
-    const release = page.server.hold("invoke's answer");
+    const release = page.server.hold("submitPrompt's answer");
     const sent = page.session.send(outgoing("hello"));
     await quiet();
     page.server.kill();
     release();
     expect(await sent).toBe(false);
     page.server.start();
-    await until(page.world, "it is seen in the queue", () => page.draft === "");
+    await until(page.environment, "it is seen in the queue", () => page.draft === "");
   });
 
   test("a lost prompt is not mistaken for the same words in the queue from before", async () => {
     const page = await new Page().live();
     page.server.busy = true;
     await page.session.send(outgoing("hello"));
-    await until(page.world, "it is queued", () => page.session.desk.value?.queue.length === 1);
+    await until(page.environment, "it is queued", () => page.session.drafts.value?.queue.length === 1);
     page.server.kill();
     page.type("hello");
     expect(await page.session.send(outgoing("hello"))).toBe(false);
     page.server.start();
-    await page.world.pass(10_000);
+    await page.environment.pass(10_000);
     expect(page.draft).toBe("hello");
   });
 
   test("a lost prompt is not mistaken for the same words in the log from before", async () => {
     const page = await new Page().live();
     await page.session.send(outgoing("hello"));
-    await until(page.world, "it is in the log", () => page.session.items.value.length === 1);
+    await until(page.environment, "it is in the log", () => page.session.items.value.length === 1);
     page.server.kill();
     page.type("hello");
     expect(await page.session.send(outgoing("hello"))).toBe(false);
     page.server.log.text("a").text("b").text("c");
     page.server.mangle = (events) => events.slice(1);
     page.server.start();
-    await page.world.pass(10_000);
+    await page.environment.pass(10_000);
     expect(page.server.called("getTimeline")).toBeGreaterThan(1);
     expect(page.draft).toBe("hello");
   });
@@ -486,7 +488,7 @@ describe("sending", () => {
     page.type("refuse");
     await page.session.send(outgoing("refuse"));
     page.server.write((log) => log.prompt("refuse"));
-    await page.world.pass(2_000);
+    await page.environment.pass(2_000);
     expect(page.session.items.value).toHaveLength(1);
     expect(page.draft).toBe("refuse");
   });
@@ -494,7 +496,7 @@ describe("sending", () => {
   test("a lost prompt is found although thousands of events were missed", async () => {
     const page = await new Page().live();
     page.type("hello");
-    const release = page.server.hold("invoke's answer");
+    const release = page.server.hold("submitPrompt's answer");
     const sent = page.session.send(outgoing("hello"));
     await quiet();
     page.server.kill();
@@ -503,7 +505,7 @@ describe("sending", () => {
     while (page.server.log.lastSeq < 2_500) page.server.log.add("usageUpdated", {});
     page.server.log.end().prompt("hello").end();
     page.server.start();
-    await page.world.pass(10_000);
+    await page.environment.pass(10_000);
     expect(page.draft).toBe("");
   });
 

@@ -1,18 +1,18 @@
 // A key typed into the page: who keeps it, and where it must not be found.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { PROTOCOL, framesFromPage, type FromPage } from "../src/gateway/frames";
-import type { Gateway } from "../src/gateway/types";
+import { PROTOCOL, framesFromPage, type PageFrame } from "../src/gateway/webview-frames";
+import type { Gateway } from "../src/gateway/gateway";
 import { createWebviewGateway } from "../src/gateway/webview";
 import { SecretKeeper } from "../src/generated/portico/v1/agent_pb";
-import { aboutKeeping, forgetKey, keepKey } from "../src/view/cards/key-keeping";
+import { storageDescription, deleteKey, storeKey } from "../src/view/cards/key-storage";
 import { MemoryServer } from "./memory-server";
 
 const KEY = "sk-nobody-may-see-this";
 
 /** A page in a webview: what it posts, what it asks to be remembered, and a way to answer it. */
 class Webview {
-  readonly posted: FromPage[] = [];
+  readonly posted: PageFrame[] = [];
   readonly remembered: unknown[] = [];
   readonly window = new EventTarget();
 
@@ -31,7 +31,7 @@ class Webview {
     this.window.dispatchEvent(new MessageEvent("message", { data: { protocol: PROTOCOL, frames: [frame] } }));
   }
 
-  get sent(): FromPage[] {
+  get sent(): PageFrame[] {
     return this.posted.filter(({ type }) => type !== "ready");
   }
 }
@@ -45,7 +45,7 @@ beforeEach(() => {
 afterEach(() => void vi.unstubAllGlobals());
 
 test("in the editor a key goes out in one frame, and nothing of it stays in the page", async () => {
-  const outcome = keepKey(gateway, "A_KEY", KEY);
+  const outcome = storeKey(gateway, "A_KEY", KEY);
   expect(webview.sent).toEqual([
     { protocol: PROTOCOL, id: 1, type: "set_key", payload: { name: "A_KEY", value: KEY } },
   ]);
@@ -57,14 +57,14 @@ test("in the editor a key goes out in one frame, and nothing of it stays in the 
 });
 
 test("what is forgotten goes the same way, without a value", async () => {
-  const outcome = forgetKey(gateway, "A_KEY");
+  const outcome = deleteKey(gateway, "A_KEY");
   expect(webview.sent.map(({ payload }) => payload)).toEqual([{ name: "A_KEY", value: "" }]);
   webview.answer(1, "");
   expect(await outcome).toEqual({ done: "A_KEY is forgotten.", problem: "" });
 });
 
 test("each answer finds its own key, and one that belongs to none is not heard", async () => {
-  const outcomes = [keepKey(gateway, "A_KEY", KEY), keepKey(gateway, "B_KEY", KEY)];
+  const outcomes = [storeKey(gateway, "A_KEY", KEY), storeKey(gateway, "B_KEY", KEY)];
   webview.answer(7, "lost");
   webview.answer(2, "No room.");
   webview.answer(1, "");
@@ -76,9 +76,9 @@ test("in a browser the server keeps it, and the form says so", async () => {
   const setSecret = vi.fn(() =>
     Promise.resolve({ $typeName: "portico.v1.SetSecretResponse" as const, keeper: SecretKeeper.KEYRING }),
   );
-  const outcome = await keepKey({ ...browser, client: { ...browser.client, setSecret } }, "A_KEY", KEY);
+  const outcome = await storeKey({ ...browser, client: { ...browser.client, setSecret } }, "A_KEY", KEY);
   expect(setSecret).toHaveBeenCalledWith({ name: "A_KEY", value: KEY });
   expect(outcome.done).toMatch(/^Kept in the keyring of this machine\./);
-  expect(aboutKeeping(browser)).toContain("keyring of this machine");
-  expect(aboutKeeping(gateway)).toMatch(/^VS Code keeps it\./);
+  expect(storageDescription(browser)).toContain("keyring of this machine");
+  expect(storageDescription(gateway)).toMatch(/^VS Code keeps it\./);
 });

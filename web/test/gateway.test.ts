@@ -3,9 +3,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { SignIn } from "../src/gateway/sign-in";
-import { createMemory, createVault } from "../src/gateway/storage";
+import { createMemory, createDraftStore } from "../src/gateway/storage";
 import { ErrorCode, ErrorDetailsSchema } from "../src/generated/portico/v1/events_pb";
-import { failureOf, isLost, isSignedOut } from "../src/model/failures";
+import { failureOf, isLost, isSignedOut } from "../src/model/call-failure";
 
 class TestStore {
   readonly kept = new Map<string, string>();
@@ -60,24 +60,24 @@ describe("memory", () => {
   );
 });
 
-describe("the vault", () => {
+describe("the draftStore", () => {
   test("words outlive the page and are gone when they are taken away", () => {
     const store = new TestStore();
-    createVault(store).set("draft s1", "hello");
-    const vault = createVault(store);
-    expect(vault.get("draft s1")).toBe("hello");
-    vault.set("draft s1", undefined);
-    expect([vault.get("draft s1"), store.kept.size]).toEqual([undefined, 0]);
+    createDraftStore(store).set("draft s1", "hello");
+    const draftStore = createDraftStore(store);
+    expect(draftStore.get("draft s1")).toBe("hello");
+    draftStore.set("draft s1", undefined);
+    expect([draftStore.get("draft s1"), store.kept.size]).toEqual([undefined, 0]);
   });
 
   test.each(["full", "forbidden"])("words are kept in the page where storage is %s", (state) => {
     const store = new TestStore();
     store.full = true;
-    const vault = createVault(state === "full" ? store : undefined);
-    vault.set("draft s1", "hello");
-    expect(vault.get("draft s1")).toBe("hello");
-    vault.set("draft s1", undefined);
-    expect(vault.get("draft s1")).toBeUndefined();
+    const draftStore = createDraftStore(state === "full" ? store : undefined);
+    draftStore.set("draft s1", "hello");
+    expect(draftStore.get("draft s1")).toBe("hello");
+    draftStore.set("draft s1", undefined);
+    expect(draftStore.get("draft s1")).toBeUndefined();
   });
 });
 
@@ -176,7 +176,7 @@ describe("failures", () => {
     expect(isLost(reason)).toBe(true);
     const failure = failureOf(reason);
     expect(failure).toMatchObject({ code: "UNREACHABLE", recoverable: true });
-    expect(failure.suggestion).toContain("Do it again when it is back");
+    expect(failure.suggestion).toContain("Try again when it is back");
   });
 
   test("a page without a token is told what to do", () => {

@@ -1,22 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { growsFrom } from "../src/markdown/growth";
+import { growsFrom } from "../src/markdown/text-growth";
 import { canHighlight, highlight } from "../src/markdown/highlight";
-import { LANGUAGES, MORE_NAMES } from "../src/markdown/languages";
+import { LANGUAGES, ALIASES } from "../src/markdown/highlight-languages";
 
 describe("colours of code", () => {
-  test.each([...Object.keys(LANGUAGES), ...Object.keys(MORE_NAMES)])(
-    "for %s lose no character",
-    (language) => {
-      const code =
-        'class A { "text" /* c */ 42 }\n# x <b a="c">&amp;</b>\n\tdef f(): return `t`\n+ added\n- gone\n';
-      expect(canHighlight(language)).toBe(true);
-      expect(
-        highlight(code, language)
-          .runs.map((run) => run.text)
-          .join(""),
-      ).toBe(code);
-    },
-  );
+  test.each([...Object.keys(LANGUAGES), ...Object.keys(ALIASES)])("for %s lose no character", (language) => {
+    const code =
+      'class A { "text" /* c */ 42 }\n# x <b a="c">&amp;</b>\n\tdef f(): return `t`\n+ added\n- gone\n';
+    expect(canHighlight(language)).toBe(true);
+    expect(
+      highlight(code, language)
+        .runs.map((run) => run.text)
+        .join(""),
+    ).toBe(code);
+  });
 
   test("are those of the innermost thing", () => {
     const { runs } = highlight('x = f"a{b}c"  # note\n', "python");

@@ -1,14 +1,14 @@
 // Where rows stand in a list that is only partly on the page.
 
 import { describe, expect, test } from "vitest";
-import { covers, Layout, type RowPlace } from "../src/view/timeline/layout";
+import { covers, RowLayout, type RowPlace } from "../src/view/timeline/row-layout";
 import { chanceOf, whole } from "./events";
 
 const rows = (...keys: string[]): RowPlace[] => keys.map((key) => ({ key, guess: 10 }));
 
 describe("a layout", () => {
   test("stands on guesses until rows are measured", () => {
-    const layout = new Layout();
+    const layout = new RowLayout();
     layout.setRows(rows("a", "b", "c"));
     expect([layout.offset(0), layout.offset(2), layout.total]).toEqual([0, 20, 30]);
     layout.setHeight("b", 100);
@@ -16,7 +16,7 @@ describe("a layout", () => {
   });
 
   test("keeps what was measured when earlier rows are put in front", () => {
-    const layout = new Layout();
+    const layout = new RowLayout();
     layout.setRows(rows("c", "d"));
     layout.setHeight("c", 50);
     layout.setRows(rows("a", "b", "c", "d"));
@@ -25,13 +25,13 @@ describe("a layout", () => {
   });
 
   test("knows whether a measured height is news", () => {
-    const layout = new Layout();
+    const layout = new RowLayout();
     layout.setRows(rows("a"));
     expect([layout.setHeight("a", 12), layout.setHeight("a", 12)]).toEqual([true, false]);
   });
 
   test("finds the row at a height, also above the first and below the last", () => {
-    const layout = new Layout();
+    const layout = new RowLayout();
     layout.setRows(rows("a", "b", "c"));
     expect([-5, 0, 9.9, 10, 29, 30, 1000].map((height) => layout.indexAt(height))).toEqual([
       0, 0, 0, 1, 2, 2, 2,
@@ -39,12 +39,12 @@ describe("a layout", () => {
   });
 
   test("has no rows to show when there are none", () => {
-    expect(new Layout().range(0, 100)).toEqual({ first: 0, end: 0 });
+    expect(new RowLayout().range(0, 100)).toEqual({ first: 0, end: 0 });
   });
 
   test("agrees with plain addition whatever happens to it", () => {
     const chance = chanceOf(5);
-    const layout = new Layout();
+    const layout = new RowLayout();
     const heights = new Map<string, number>();
     let keys: string[] = [];
     for (let round = 0; round < 400; round++) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { linkTarget } from "../src/markdown/links";
+import { linkTarget } from "../src/markdown/link-target";
 import { blockHtml, noReferences } from "../src/markdown/parser";
-import { spokenText } from "../src/markdown/spoken";
+import { spokenText } from "../src/markdown/spoken-text";
 import { ATTACKS } from "./attacks";
 
 function html(markdown: string): string {

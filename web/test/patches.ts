@@ -1,6 +1,6 @@
 // Patches for tests, as git writes them, and what becomes of a text by some of their hunks.
 
-import { changesBetween, type Change as Difference } from "../src/view/timeline/diff/myers";
+import { changesBetween, type DiffChange as Difference } from "../src/view/timeline/diff/myers";
 
 export interface Sides {
   readonly path: string;

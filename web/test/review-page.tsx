@@ -1,7 +1,7 @@
 // The page that review.chromium.test.ts works in: the real page over the real model, with a server in memory.
 
 import { render } from "preact";
-import { createVault } from "../src/gateway/storage";
+import { createDraftStore } from "../src/gateway/storage";
 import { ReviewMode } from "../src/generated/portico/v1/agent_pb";
 import { CheckpointMoment, FileOperation } from "../src/generated/portico/v1/events_pb";
 import { App } from "../src/view/shell/app";
@@ -123,7 +123,7 @@ export class ReviewPage {
 
   /** Opens the page anew, as a reload does. */
   open(): void {
-    const base = this.server.gateway(createVault(sessionStorage));
+    const base = this.server.gateway(createDraftStore(sessionStorage));
     this.app = new AppModel(this.server.reviewGateway(base));
     const root = document.getElementById("root") ?? document.body;
     render(null, root);

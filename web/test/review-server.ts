@@ -2,7 +2,7 @@
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Gateway } from "../src/gateway/types";
+import type { Gateway } from "../src/gateway/gateway";
 import {
   AgentSchema,
   ApplyProposalResponseSchema,
@@ -39,7 +39,7 @@ import {
   type ProposalUpdated,
   type ProposedFileSchema,
 } from "../src/generated/portico/v1/events_pb";
-import { afterEvent } from "../src/model/detail";
+import { applyEvent } from "../src/model/session-detail";
 import { MemoryServer } from "./memory-server";
 import { applyHunks, patchOf } from "./patches";
 
@@ -92,7 +92,7 @@ export class ReviewServer extends MemoryServer {
 
   override detail(): SessionDetail {
     let detail = super.detail();
-    for (const event of this.log.events) detail = afterEvent(detail, event);
+    for (const event of this.log.events) detail = applyEvent(detail, event);
     const summary = detail.summary && {
       ...detail.summary,
       workspace: "/w",

@@ -100,12 +100,12 @@ describe("a proposal", () => {
     expect(boats).toContain('return f"{boat.name} leaves"\n');
     await expect.poll(() => written(".env")).toBeUndefined();
     await expect.poll(() => page.locator(".p-rfile").allInnerTexts()).toHaveLength(3);
-    await expect.poll(sum).toContain("Nothing is chosen");
+    await expect.poll(sum).toContain("Nothing selected");
     await press("Enter");
-    await says("Nothing is chosen");
+    await says("Nothing selected");
     await expect.poll(() => page.evaluate(() => window.review.server.called("applyProposal"))).toBe(1);
     await press("u");
-    await says("Took the last apply back");
+    await says("Last apply undone");
     await expect.poll(() => page.locator(".p-rfile").allInnerTexts()).toHaveLength(8);
     await expect.poll(sum).toContain("6 of 8 changes in 6 files");
   });
@@ -116,7 +116,7 @@ describe("a proposal", () => {
     await page.keyboard.type("Keep the loop");
     await page.evaluate(() => window.review.open());
     await page.waitForSelector(".p-proposal");
-    await expect.poll(() => page.textContent(".p-proposal .p-button-main")).toBe("Decide conflicts");
+    await expect.poll(() => page.textContent(".p-proposal .p-button-main")).toBe("Resolve conflicts");
     await page.click(".p-proposal-file >> nth=0");
     await page.waitForSelector(".p-rh-rejected");
     await expect.poll(sum).toContain("1 rejected");
@@ -137,7 +137,7 @@ describe("a proposal", () => {
       server.tell();
     });
     await says("The proposal has changed");
-    await expect.poll(() => page.textContent(".p-review-said")).toContain("1 choice went");
+    await expect.poll(() => page.textContent(".p-review-said")).toContain("1 decision dropped");
     await expect.poll(sum).toContain("1 rejected");
   });
 
@@ -146,7 +146,7 @@ describe("a proposal", () => {
     await press("x");
     await page.evaluate(() => void (window.review.server.revision += 1));
     await press("Enter");
-    await says("changed meanwhile");
+    await says("The proposal has changed");
     await expect.poll(() => written("tests/test_boats.py")).toBeUndefined();
     await expect.poll(sum).toContain("1 rejected");
     await press("Enter");

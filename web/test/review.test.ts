@@ -10,16 +10,16 @@ import {
   ProposedFileSchema,
   type ProposedFile,
 } from "../src/generated/portico/v1/events_pb";
-import { afterEvent } from "../src/model/detail";
-import { Choices } from "../src/model/review-choices";
-import { readPatch } from "../src/model/review-diff";
-import { decidable, selectionOf } from "../src/model/review-selection";
+import { applyEvent } from "../src/model/session-detail";
+import { HunkDecisions } from "../src/model/hunk-decisions";
+import { parsePatch } from "../src/model/patch";
+import { decidableFile, selectionOf } from "../src/model/review-selection";
 import { Timeline } from "../src/model/timeline";
-import { LONGEST_SHOWN, shownOf } from "../src/view/review/colours";
-import { pairsOf } from "../src/view/review/pairing";
-import { sectionOf, type DiffRow, type Shape } from "../src/view/review/rows";
+import { LONGEST_SHOWN, shownOf } from "../src/view/review/line-segments";
+import { pairsOf } from "../src/view/review/line-pairs";
+import { buildSection, type DiffRow, type SectionShape } from "../src/view/review/diff-rows";
 import { Log } from "./events";
-import { createTestVault } from "./memory-server";
+import { createTestDraftStore } from "./memory-server";
 import { patchOf } from "./patches";
 
 const OLD = Array.from({ length: 60 }, (_, line) => `line ${line + 1}\n`).join("");
@@ -34,7 +34,7 @@ function fileOf(path: string, more: Partial<ProposedFile> = {}): ProposedFile {
 describe("a patch", () => {
   test("is read with the numbers of its lines and the ids of its hunks", () => {
     const { diff, hunks } = patchOf({ path: "a", old: OLD, new: NEW });
-    const patch = readPatch(diff, fileOf("a").hunks);
+    const patch = parsePatch(diff, fileOf("a").hunks);
     expect(patch.hunks.map((hunk) => hunk.id)).toEqual(hunks.map((hunk) => hunk.hunkId));
     const changed = patch.hunks[1]?.lines.filter((line) => line.sign !== "same");
     expect(changed).toMatchObject([
@@ -45,21 +45,21 @@ describe("a patch", () => {
   });
 
   test("of a new or a deleted file counts from one", () => {
-    const came = readPatch(patchOf({ path: "a", new: "one\ntwo\n" }).diff, []);
-    const went = readPatch(patchOf({ path: "a", old: "one\ntwo\n" }).diff, []);
+    const came = parsePatch(patchOf({ path: "a", new: "one\ntwo\n" }).diff, []);
+    const went = parsePatch(patchOf({ path: "a", old: "one\ntwo\n" }).diff, []);
     expect(came.hunks[0]?.lines.map((line) => line.new)).toEqual([1, 2]);
     expect(went.hunks[0]?.lines.map((line) => line.old)).toEqual([1, 2]);
   });
 
   test("with hunks that the server does not speak of can be chosen as a whole only", () => {
     const { diff } = patchOf({ path: "a", old: OLD, new: NEW });
-    expect(readPatch(diff, fileOf("a").hunks.slice(1)).hunks.map((hunk) => hunk.id)).toEqual(["", ""]);
+    expect(parsePatch(diff, fileOf("a").hunks.slice(1)).hunks.map((hunk) => hunk.id)).toEqual(["", ""]);
   });
 
   test("says that a mode changed and that a line has no end, and keeps lines that look like a header", () => {
     const diff =
       "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- gone\n+++ came\n\\ No newline at end of file\n";
-    const patch = readPatch(diff, []);
+    const patch = parsePatch(diff, []);
     expect(patch.mode).toEqual({ old: "100644", new: "100755" });
     expect(patch.hunks[0]?.lines).toMatchObject([
       { sign: "removed", text: "-- gone", unended: false },
@@ -70,7 +70,7 @@ describe("a patch", () => {
 
 describe("changed lines", () => {
   const pairs = (old: string, fresh: string) =>
-    pairsOf(readPatch(patchOf({ path: "a", old, new: fresh }).diff, []).hunks[0]?.lines ?? []).map(
+    pairsOf(parsePatch(patchOf({ path: "a", old, new: fresh }).diff, []).hunks[0]?.lines ?? []).map(
       (pair) => [pair.old?.text, pair.new?.text] as const,
     );
 
@@ -107,11 +107,11 @@ describe("a line", () => {
 });
 
 describe("the rows of a file", () => {
-  const shape = (more: Partial<Shape> = {}): Shape => {
+  const shape = (more: Partial<SectionShape> = {}): SectionShape => {
     const file = fileOf("a.py");
     return {
       file,
-      patch: readPatch(file.diff, file.hunks),
+      patch: parsePatch(file.diff, file.hunks),
       contents: undefined,
       isOpen: true,
       revealed: [],
@@ -125,14 +125,19 @@ describe("the rows of a file", () => {
     rows.flatMap((row) => (row.type === "gap" ? [row.gap.lines] : []));
 
   test("say how many lines are left out, and know of no end that was not told", () => {
-    expect(gaps(sectionOf(shape()).rows)).toEqual([6, 23, undefined]);
-    expect(gaps(sectionOf(shape({ canReveal: false })).rows)).toEqual([6, 23]);
+    expect(gaps(buildSection(shape()).rows)).toEqual([6, 23, undefined]);
+    expect(gaps(buildSection(shape({ canReveal: false })).rows)).toEqual([6, 23]);
   });
 
   test("show what was asked for, with the numbers of both sides", () => {
-    const contents = { newText: NEW, conflicts: [], hunks: [], diff: "" } as unknown as Shape["contents"];
+    const contents = {
+      newText: NEW,
+      conflicts: [],
+      hunks: [],
+      diff: "",
+    } as unknown as SectionShape["contents"];
     const revealed = [undefined, { above: 5, below: 2 }, { above: Infinity, below: 0 }];
-    const { rows } = sectionOf(shape({ contents, revealed }));
+    const { rows } = buildSection(shape({ contents, revealed }));
     expect(gaps(rows)).toEqual([6, 16]);
     const around = rows.flatMap((row) => (row.type === "around" ? [[row.old, row.new]] : []));
     expect(around.slice(0, 7)).toEqual([14, 15, 16, 17, 18, 35, 36].map((line) => [line, line]));
@@ -140,8 +145,8 @@ describe("the rows of a file", () => {
   });
 
   test("of a closed file are none, and of a file side by side are pairs", () => {
-    expect(sectionOf(shape({ isOpen: false })).rows).toEqual([]);
-    const { rows } = sectionOf(shape({ split: true }));
+    expect(buildSection(shape({ isOpen: false })).rows).toEqual([]);
+    const { rows } = buildSection(shape({ split: true }));
     const changed = rows.flatMap((row) =>
       row.type === "pair" && row.pair.old !== row.pair.new ? [row.pair] : [],
     );
@@ -154,18 +159,18 @@ describe("the rows of a file", () => {
 });
 
 describe("decisions", () => {
-  const choose = (files: readonly ProposedFile[], choices: Choices) =>
-    selectionOf(files, choices, (file) => file.hunks);
+  const choose = (files: readonly ProposedFile[], decisions: HunkDecisions) =>
+    selectionOf(files, decisions, (file) => file.hunks);
 
   test("leave everything chosen until something is rejected", () => {
     const files = [fileOf("a"), fileOf("b")];
-    const choices = new Choices(createTestVault(), "k");
+    const choices = new HunkDecisions(createTestDraftStore(), "k");
     expect(choose(files, choices)).toMatchObject({
       everything: true,
       chosen: [],
       counts: { changes: 4, chosen: 4 },
     });
-    const [first = "", second = ""] = decidable(fileOf("a")).hunkIds;
+    const [first = "", second = ""] = decidableFile(fileOf("a")).hunkIds;
     choices.decide({ path: "a", hunkIds: [first] }, false);
     const { chosen, rejected, counts } = choose(files, choices);
     expect(chosen).toEqual([
@@ -178,7 +183,7 @@ describe("decisions", () => {
 
   test("never take what is protected, nor a conflict that nobody has decided", () => {
     const files = [fileOf("a"), fileOf("secret", { denied: true }), fileOf("both", { conflict: true })];
-    const choices = new Choices(createTestVault(), "k");
+    const choices = new HunkDecisions(createTestDraftStore(), "k");
     expect(choose(files, choices).chosen).toEqual([{ path: "a", hunkIds: [] }]);
     expect(choose(files, choices).counts).toMatchObject({ undecidedConflicts: 1, denied: 1 });
     choices.resolve("both", "person");
@@ -189,13 +194,13 @@ describe("decisions", () => {
   });
 
   test("are taken back one by one, and survive a reload", () => {
-    const vault = createTestVault();
-    const choices = new Choices(vault, "k");
+    const draftStore = createTestDraftStore();
+    const choices = new HunkDecisions(draftStore, "k");
     choices.decide({ path: "a", hunkIds: ["1"] }, true);
     choices.decide({ path: "a", hunkIds: ["2"] }, false);
     choices.comment.value = "Shorter, please";
     choices.undo();
-    const again = new Choices(vault, "k");
+    const again = new HunkDecisions(draftStore, "k");
     expect([again.of("a", "1"), again.of("a", "2"), again.comment.value]).toEqual([
       true,
       undefined,
@@ -206,7 +211,7 @@ describe("decisions", () => {
   });
 
   test("outlive a new revision where what they are about is still there", () => {
-    const choices = new Choices(createTestVault(), "k");
+    const choices = new HunkDecisions(createTestDraftStore(), "k");
     choices.decide({ path: "a", hunkIds: ["1", "2"] }, false);
     choices.resolve("b", "agent");
     expect(choices.keepOnly([{ path: "a", hunkIds: ["2", "3"] }])).toBe(2);
@@ -218,9 +223,9 @@ describe("decisions", () => {
   });
 
   test("that were written by another version are not read", () => {
-    const vault = createTestVault();
-    vault.set("k", '{"hunks":[["a\\n1","maybe"],3],"sides":"no","comment":7}');
-    const choices = new Choices(vault, "k");
+    const draftStore = createTestDraftStore();
+    draftStore.set("k", '{"hunks":[["a\\n1","maybe"],3],"sides":"no","comment":7}');
+    const choices = new HunkDecisions(draftStore, "k");
     expect([choices.of("a", "1"), choices.comment.value]).toEqual([undefined, ""]);
   });
 });
@@ -268,8 +273,8 @@ describe("a proposal in the conversation", () => {
     let detail = create(SessionDetailSchema, { summary: { sessionId: "s1" } });
     if (opened === undefined || changed === undefined || closed === undefined)
       throw new Error("three events");
-    detail = afterEvent(afterEvent(detail, opened), changed);
+    detail = applyEvent(applyEvent(detail, opened), changed);
     expect([detail.proposals.length, detail.summary?.mode]).toEqual([1, ReviewMode.WORKTREE]);
-    expect(afterEvent(detail, closed).proposals).toEqual([]);
+    expect(applyEvent(detail, closed).proposals).toEqual([]);
   });
 });

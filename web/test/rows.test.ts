@@ -4,12 +4,12 @@ import { describe, expect, test } from "vitest";
 import { ToolKind } from "../src/generated/portico/v1/events_pb";
 import { Timeline } from "../src/model/timeline";
 import type { Item } from "../src/model/types";
-import { durationWords } from "../src/view/timeline/durations";
-import { shortPath } from "../src/view/timeline/paths";
-import { itemsOf, RowFold, type Row } from "../src/view/timeline/rows";
-import { hasMatch, matcherOf } from "../src/view/timeline/search";
-import { stepsSummary, stepsTitle } from "../src/view/timeline/step-words";
-import { textParts } from "../src/view/timeline/text-parts";
+import { formatDuration } from "../src/view/timeline/duration";
+import { shortPath } from "../src/view/timeline/short-path";
+import { itemsOf, RowFold, type TimelineRow } from "../src/view/timeline/timeline-rows";
+import { hasMatch, matcherOf } from "../src/view/timeline/text-search";
+import { stepsSummary, stepsTitle } from "../src/view/timeline/steps";
+import { textParts } from "../src/view/timeline/prompt";
 import { Log } from "./events";
 
 const QUIET = { showThinking: false, pinnedPlan: undefined };
@@ -26,7 +26,7 @@ function tool(log: Log, toolId: string, kind = ToolKind.READ, path = "", success
   return log.add("toolCompleted", { toolId, success, durationMs: 1n });
 }
 
-const shapes = (rows: readonly Row[]): string[] =>
+const shapes = (rows: readonly TimelineRow[]): string[] =>
   rows.map((row) => (row.type === "steps" ? `${row.steps.length} steps` : row.item.type));
 
 describe("rows", () => {
@@ -150,7 +150,7 @@ describe("finding", () => {
 });
 
 test("durations are said as people say them", () => {
-  expect([20, 400, 9_940, 12_300, 59_600, 125_000, 120_000, 3_700_000].map(durationWords)).toEqual([
+  expect([20, 400, 9_940, 12_300, 59_600, 125_000, 120_000, 3_700_000].map(formatDuration)).toEqual([
     "",
     "0.4 s",
     "9.9 s",

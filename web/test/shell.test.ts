@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
-import type { Gateway } from "../src/gateway/types";
+import type { Gateway } from "../src/gateway/gateway";
 import {
   AgentService,
   SessionSummarySchema,
@@ -12,11 +12,11 @@ import {
 } from "../src/generated/portico/v1/agent_pb";
 import { ErrorCode, ErrorDetailsSchema, TurnState } from "../src/generated/portico/v1/events_pb";
 import { preferencesOf } from "../src/view/preferences";
-import { ago, byDay, dayOf } from "../src/view/shell/days";
-import { newsBetween } from "../src/view/shell/news";
-import { REGRET_MS, Removals } from "../src/view/shell/removals";
-import { problemsIn } from "../src/view/shell/settings-problems";
-import { Summaries } from "../src/view/shell/summaries";
+import { ago, byDay, dayOf } from "../src/view/shell/relative-time";
+import { noticesBetween } from "../src/view/shell/session-notices";
+import { UNDO_MS, PendingRemovals } from "../src/view/shell/removals";
+import { findProblems } from "../src/view/shell/settings-problems";
+import { SessionSummaries } from "../src/view/shell/session-summaries";
 
 type Facts = Partial<Omit<SessionSummary, "$typeName" | "$unknown">>;
 
@@ -63,7 +63,9 @@ describe("news", () => {
   const summary = (change: Facts): SessionSummary =>
     create(SessionSummarySchema, { sessionId: "s1", title: "Mend the door", ...change });
   const kinds = (before: Facts, now: Facts): string[] =>
-    newsBetween(new Map([["s1", summary(before)]]), new Map([["s1", summary(now)]])).map(({ kind }) => kind);
+    noticesBetween(new Map([["s1", summary(before)]]), new Map([["s1", summary(now)]])).map(
+      ({ kind }) => kind,
+    );
 
   it("is a turn that ended", () => {
     expect(kinds({ state: TurnState.STREAMING }, { state: TurnState.COMPLETED })).toEqual(["ended"]);
@@ -84,7 +86,7 @@ describe("news", () => {
   });
 
   it("is not a session that was not known before", () => {
-    expect(newsBetween(new Map(), new Map([["s1", summary({ state: TurnState.COMPLETED })]]))).toEqual([]);
+    expect(noticesBetween(new Map(), new Map([["s1", summary({ state: TurnState.COMPLETED })]]))).toEqual([]);
   });
 });
 
@@ -94,9 +96,9 @@ describe("a session that was removed", () => {
   it("is gone once it is too late for an undo", async () => {
     vi.useFakeTimers();
     const remove = vi.fn(async () => Promise.resolve());
-    const removals = new Removals(remove);
+    const removals = new PendingRemovals(remove);
     removals.add(session, false);
-    await vi.advanceTimersByTimeAsync(REGRET_MS - 1);
+    await vi.advanceTimersByTimeAsync(UNDO_MS - 1);
     expect(remove).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
     expect(remove).toHaveBeenCalledWith("s1", false);
@@ -107,10 +109,10 @@ describe("a session that was removed", () => {
   it("stays if the person thinks better of it", async () => {
     vi.useFakeTimers();
     const remove = vi.fn(async () => Promise.resolve());
-    const removals = new Removals(remove);
+    const removals = new PendingRemovals(remove);
     removals.add(session, true);
     removals.undo("s1");
-    await vi.advanceTimersByTimeAsync(2 * REGRET_MS);
+    await vi.advanceTimersByTimeAsync(2 * UNDO_MS);
     expect(remove).not.toHaveBeenCalled();
     expect(removals.pending.value).toEqual([]);
     vi.useRealTimers();
@@ -120,9 +122,14 @@ describe("a session that was removed", () => {
 describe("what is known of sessions", () => {
   const summary = (sessionId: string, title: string): SessionSummary =>
     create(SessionSummarySchema, { sessionId, title });
-  const asking = (getSession: () => Promise<object>): { summaries: Summaries; asked: typeof getSession } => {
+  const asking = (
+    getSession: () => Promise<object>,
+  ): { summaries: SessionSummaries; asked: typeof getSession } => {
     const asked = vi.fn(getSession);
-    return { summaries: new Summaries({ client: { getSession: asked } } as unknown as Gateway), asked };
+    return {
+      summaries: new SessionSummaries({ client: { getSession: asked } } as unknown as Gateway),
+      asked,
+    };
   };
 
   it("stays known while the list is searched for something else", () => {
@@ -167,7 +174,7 @@ it("remembers what the person set, and not what it cannot be", () => {
 describe("problems with settings", () => {
   const asking = (getSettings: (request: GetSettingsRequest) => object): Promise<readonly string[]> => {
     const transport = createRouterTransport(({ service }) => service(AgentService, { getSettings }));
-    return problemsIn({ client: createClient(AgentService, transport) } as Gateway, "/boats");
+    return findProblems({ client: createClient(AgentService, transport) } as Gateway, "/boats");
   };
 
   it("are those of the folder that was asked for", async () => {

@@ -3,10 +3,10 @@
 import { create } from "@bufbuild/protobuf";
 import { signal } from "@preact/signals";
 import { render } from "preact";
-import type { Gateway } from "../src/gateway/types";
+import type { Gateway } from "../src/gateway/gateway";
 import { SessionDetailSchema } from "../src/generated/portico/v1/agent_pb";
 import { ErrorCode, ToolKind, TurnState } from "../src/generated/portico/v1/events_pb";
-import { afterEvent } from "../src/model/detail";
+import { applyEvent } from "../src/model/session-detail";
 import { createSessionModel } from "../src/model/session";
 import type { SessionModel } from "../src/model/types";
 import { Timeline } from "../src/view/timeline/timeline";
@@ -86,7 +86,7 @@ export class TimelinePage {
         getSession: async (...call) => {
           const { session, ...rest } = await gateway.client.getSession(...call);
           let detail = session ?? create(SessionDetailSchema);
-          for (const event of log.events) detail = afterEvent(detail, event);
+          for (const event of log.events) detail = applyEvent(detail, event);
           const summary = detail.summary && { ...detail.summary, workspace: "/w", agent: "porter" };
           return { ...rest, session: summary === undefined ? detail : { ...detail, summary } };
         },

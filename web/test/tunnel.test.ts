@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { PROTOCOL, framesFromExtension, framesFromPage, type FromPage } from "../src/gateway/frames";
+import { PROTOCOL, framesFromExtension, framesFromPage, type PageFrame } from "../src/gateway/webview-frames";
 import { Tunnel } from "../src/gateway/tunnel";
 
 const ADDRESS = "https://portico.invalid/portico.v1.AgentService/Watch";
 
 /** A tunnel whose frames are looked at, and answered by hand. */
 function opened() {
-  const frames: FromPage[] = [];
+  const frames: PageFrame[] = [];
   const waiting: (() => void)[] = [];
   const tunnel = new Tunnel((frame) => {
     frames.push(frame);

@@ -1,5 +1,8 @@
 """Builds what a server needs for attached windows: registry, files and editor tools."""
 
+from collections.abc import Callable
+from functools import partial
+
 from portico.components.code.proxy import CodeIntelligence
 from portico.conductor.proxy import Proxy
 from portico.editors.buffers import AttachedEditorProvider
@@ -10,12 +13,10 @@ from portico.sessions.windows import RecordWindowEvent
 
 
 class EditorWindows:
-    """The windows of one server, the files of its sessions with them, and the tools that agents get by them."""
+    """Attached windows of one server, with the files and the tools that sessions get from them."""
 
     def __init__(self, local: LocalEditorProvider, clock: Clock, tell: RecordWindowEvent) -> None:
         self.windows = AttachedWindows(clock, tell)
         self.editors = AttachedEditorProvider(local, self.windows, tell)
-
-    def tools(self) -> Proxy:
-        """The proxy of one chain that gives agents the tools."""
-        return CodeIntelligence(self.windows, self.editors.files)
+        self.tools: Callable[[], Proxy] = partial(CodeIntelligence, self.windows, self.editors.files)
+        """Makes the proxy of one chain that gives agents the editor tools."""

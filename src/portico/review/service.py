@@ -23,6 +23,7 @@ from portico.review.checkpoints.checkpoint import Checkpoint
 from portico.review.checkpoints.held_files import SnapshotBounds
 from portico.review.checkpoints.lifecycle import Checkpoints
 from portico.review.driver import ReviewParts, SessionReview
+from portico.review.editor.unsaved_buffers import NoWindows
 from portico.review.files.atomic_apply import Applier
 from portico.review.files.leftovers import APPLIES, CHECKPOINTS
 from portico.review.files.rollbacks import Rollbacks
@@ -43,7 +44,7 @@ from portico.review.sync import ProposalSync
 from portico.review.text.change_set import ChangeSet
 from portico.review.working_copies.lifecycle import WorkingCopies
 from portico.sessions.ports import Clock
-from portico.sessions.windows import NoWindows, Windows
+from portico.sessions.windows import Windows
 
 Protect = Callable[[Path], Protection]
 _Outcome = TypeVar("_Outcome", ProposalOutcome, RestoreOutcome, FinishOutcome)

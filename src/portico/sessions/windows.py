@@ -58,13 +58,6 @@ class Windows(Protocol):
         ...
 
 
-class NoWindows:
-    """Implements `Windows` for a host without attached windows."""
-
-    def of(self, workspace: Path) -> Window | None:
-        return None
-
-
 class WindowRegistry(Protocol):
     """Attached windows, as a door registers them."""
 

@@ -1,14 +1,14 @@
-// What a command of the agent prints, as a terminal shows it: each thing once, however often the agent repeats it.
+// Output of an agent's command as a terminal prints it: each part once, however often the agent repeats it.
 
 import type { Event, TerminalOutput, ToolPart } from "../../../web/src/generated/portico/v1/events_pb";
-import { ToolCell } from "../../../web/src/model/calls";
-import { commandOf } from "../../../web/src/view/cards/permission-words";
+import { ToolBuilder } from "../../../web/src/model/call-builders";
+import { commandOf } from "../../../web/src/view/cards/permission-labels";
 
 export class CommandOutput {
   readonly #toolId: string;
   readonly #print: (text: string) => void;
-  #tool: ToolCell | undefined;
-  #said = "";
+  #tool: ToolBuilder | undefined;
+  #printed = "";
   #isOver = false;
 
   constructor(toolId: string, print: (text: string) => void) {
@@ -16,7 +16,7 @@ export class CommandOutput {
     this.#print = print;
   }
 
-  /** Nothing more will come. */
+  /** Whether the command has ended. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -31,17 +31,17 @@ export class CommandOutput {
 
   take(event: Event): void {
     const { payload } = event;
-    if (payload.case === "turnEnded") this.#end("The turn has ended");
+    if (payload.case === "turnEnded") this.#end("Turn ended");
     const isTool =
       payload.case === "toolStarted" || payload.case === "toolUpdated" || payload.case === "toolCompleted";
     if (!isTool || payload.value.toolId !== this.#toolId) return;
-    const tool = (this.#tool ??= new ToolCell(event, this.#toolId));
+    const tool = (this.#tool ??= new ToolBuilder(event, this.#toolId));
     if (payload.case === "toolStarted") {
       tool.start(event, payload.value);
       this.#print(`\x1b[1m$ ${commandOf(payload.value.inputJson) ?? payload.value.title}\x1b[0m\n`);
     } else if (payload.case === "toolUpdated") tool.update(event, payload.value);
     else tool.complete(event, payload.value);
-    this.#say(tool.item.content);
+    this.#printNew(tool.item.content);
     if (payload.case === "toolUpdated" && payload.value.terminal !== undefined)
       this.#take(payload.value.terminal);
     if (payload.case === "toolCompleted") this.#end(payload.value.success ? "Done" : "Failed");
@@ -57,22 +57,24 @@ export class CommandOutput {
   }
 
   #take({ text, ended, exitCode, signal, leftOut }: TerminalOutput): void {
-    if (leftOut > 0n) this.note(`${leftOut} characters were left out`);
+    if (leftOut > 0n) this.note(`${leftOut} characters omitted`);
     this.#print(text);
     if (ended) this.note(signal === "" ? `Exit code ${exitCode ?? "unknown"}` : `Ended by ${signal}`);
   }
 
   /** What an agent with a terminal of its own tells of it: all of it, each time. */
-  #say(parts: readonly ToolPart[]): void {
-    const all = parts.flatMap(({ part }) => (part.case === "text" ? [bare(part.value.text)] : [])).join("\n");
-    if (all === this.#said) return;
-    this.#print(all.startsWith(this.#said) ? all.slice(this.#said.length) : `\n${all}`);
-    this.#said = all;
+  #printNew(parts: readonly ToolPart[]): void {
+    const all = parts
+      .flatMap(({ part }) => (part.case === "text" ? [withoutFence(part.value.text)] : []))
+      .join("\n");
+    if (all === this.#printed) return;
+    this.#print(all.startsWith(this.#printed) ? all.slice(this.#printed.length) : `\n${all}`);
+    this.#printed = all;
   }
 }
 
-/** Without the fence that agents put around their output, which closes anew with every update. */
-function bare(text: string): string {
+/** Removes the fence that agents put around output. */
+function withoutFence(text: string): string {
   const [opening, fence] = /^(`{3,}|~{3,}).*\n/.exec(text) ?? [];
   if (opening === undefined || fence === undefined) return text;
   const inside = text.slice(opening.length);

@@ -1,5 +1,4 @@
-// What has to be replaced in a text so that it becomes another, and nothing more: cursors, folds and breakpoints
-// outside of it stay where they are.
+// The smallest replacement that turns one text into another, so that cursors, folds and breakpoints outside it stay.
 
 export interface TextChange {
   readonly start: number;
@@ -10,7 +9,7 @@ export interface TextChange {
 export type LineEnd = "\n" | "\r\n";
 
 /** Undefined where there is nothing to change. Neither a code point nor a line end is ever cut in two. */
-export function changeBetween(before: string, after: string): TextChange | undefined {
+export function findChange(before: string, after: string): TextChange | undefined {
   if (before === after) return undefined;
   const shorter = Math.min(before.length, after.length);
   let start = 0;
@@ -31,7 +30,7 @@ export function lineEndOf(text: string): LineEnd | "mixed" | undefined {
 }
 
 /** A text as an editor holds it: without the mark of its encoding, with one kind of line end. */
-export function held(text: string, lineEnd: LineEnd = "\n"): string {
+export function normalizeText(text: string, lineEnd: LineEnd = "\n"): string {
   return text.replace(/^\uFEFF/, "").replace(/\r\n|\r|\n/g, lineEnd);
 }
 

@@ -1,10 +1,10 @@
-// A command of the agent in a terminal, for whoever would rather read it there than in its card: what it has printed,
-// and then what it prints. The agent reads the same. It opens only when the person asks, and closing it stops nothing.
+// A read-only terminal that shows the output of an agent's command. Opened on request; closing it stops nothing.
 
 import * as vscode from "vscode";
 import { ToolKind } from "../../../web/src/generated/portico/v1/events_pb";
-import { idIn, isSure, onSession, type Parts } from "../parts";
-import { wordsOf, type Link } from "../server/link";
+import { readId, confirm, registerSessionCommand } from "../commands/registration";
+import type { Services } from "../services";
+import { errorText, type ServerConnection } from "../server/connection";
 import { CommandOutput } from "./command-output";
 
 /** As far back as the commands of a session are looked for. */
@@ -19,23 +19,27 @@ interface Call {
   readonly seq: bigint;
 }
 
-export function terminalCommand(parts: Parts): vscode.Disposable {
-  return onSession("showCommandInTerminal", parts, async (sessionId, given) => {
-    const call = await choose(parts.link, sessionId, idIn(given, "toolId"));
+export function registerTerminalCommand(services: Services): vscode.Disposable {
+  return registerSessionCommand("showCommandInTerminal", services, async (sessionId, given) => {
+    const call = await chooseCall(services.connection, sessionId, readId(given, "toolId"));
     if (call === undefined) return;
-    const pty = new ToolTerminal(parts.link, call);
+    const pty = new ToolTerminal(services.connection, call);
     const iconPath = new vscode.ThemeIcon("terminal");
     vscode.window.createTerminal({ name: call.title, pty, iconPath }).show();
   });
 }
 
 /** The call that is meant, or the one that the person picks; the newest first. */
-async function choose(link: Link, sessionId: string, toolId: string | undefined): Promise<Call | undefined> {
+async function chooseCall(
+  connection: ServerConnection,
+  sessionId: string,
+  toolId: string | undefined,
+): Promise<Call | undefined> {
   const calls: Call[] = [];
   let beforeSeq = 0n;
   for (let page = 0; page < PAGES; page++) {
     const asked = { sessionId, beforeSeq, limit: PAGE };
-    const { events, more } = await link.call((client) => client.getTimeline(asked));
+    const { events, more } = await connection.call((client) => client.getTimeline(asked));
     for (const { seq, payload } of events.toReversed()) {
       if (payload.case !== "toolStarted") continue;
       const { toolId: id, title, toolKind } = payload.value;
@@ -46,16 +50,15 @@ async function choose(link: Link, sessionId: string, toolId: string | undefined)
     beforeSeq = events[0]?.seq ?? 0n;
     if (!more || (toolId === undefined && calls.length > 0)) break;
   }
-  if (toolId !== undefined || calls.length === 0)
-    throw new Error("There is no such command in this session.");
+  if (toolId !== undefined || calls.length === 0) throw new Error("No such command in this session.");
   if (calls.length === 1) return calls[0];
   // A list would show an icon for what looks like the name of one: $(make).
   const items = calls.map((call) => ({ label: call.title.replace(/\$\((?=[\w~-]+\))/g, "\\$("), call }));
-  return (await vscode.window.showQuickPick(items, { placeHolder: "The command to show" }))?.call;
+  return (await vscode.window.showQuickPick(items, { placeHolder: "Select a command to show" }))?.call;
 }
 
 class ToolTerminal implements vscode.Pseudoterminal {
-  readonly #link: Link;
+  readonly #connection: ServerConnection;
   readonly #call: Call;
   readonly #written = new vscode.EventEmitter<string>();
   readonly #reading = new AbortController();
@@ -63,8 +66,8 @@ class ToolTerminal implements vscode.Pseudoterminal {
   readonly onDidWrite = this.#written.event;
   #asking = false;
 
-  constructor(link: Link, call: Call) {
-    this.#link = link;
+  constructor(connection: ServerConnection, call: Call) {
+    this.#connection = connection;
     this.#call = call;
     this.#output = new CommandOutput(call.toolId, (text) =>
       this.#written.fire(text.replace(/\r?\n/g, "\r\n")),
@@ -73,7 +76,7 @@ class ToolTerminal implements vscode.Pseudoterminal {
 
   open(): void {
     void this.#read().catch((reason: unknown) => {
-      if (!this.#reading.signal.aborted) this.#output.note(wordsOf(reason));
+      if (!this.#reading.signal.aborted) this.#output.note(errorText(reason));
     });
   }
 
@@ -83,13 +86,13 @@ class ToolTerminal implements vscode.Pseudoterminal {
 
   handleInput(keys: string): void {
     if (keys === "\x03" && !this.#output.isOver)
-      void this.#stop().catch((reason: unknown) => this.#output.note(wordsOf(reason)));
+      void this.#stop().catch((reason: unknown) => this.#output.note(errorText(reason)));
   }
 
   async #read(): Promise<void> {
     const { sessionId, seq } = this.#call;
     const { signal } = this.#reading;
-    await this.#link.call(async (client) => {
+    await this.#connection.call(async (client) => {
       for await (const { update } of client.watch({ sessionId, afterSeq: seq - 1n }, { signal })) {
         if (update.case === "event") this.#output.take(update.value);
         if (this.#output.isOver) return;
@@ -101,14 +104,15 @@ class ToolTerminal implements vscode.Pseudoterminal {
     const { sessionId } = this.#call;
     const { terminalId } = this.#output;
     if (terminalId !== undefined) {
-      await this.#link.call((client) => client.stopCommand({ sessionId, terminalId }));
+      await this.#connection.call((client) => client.stopCommand({ sessionId, terminalId }));
       return;
     }
     if (this.#asking) return;
     this.#asking = true;
-    const about = "The command ends with the turn that it belongs to.";
-    const stops = await isSure("Stop the turn?", "Stop", about);
+    const about = "The command is part of this turn.";
+    const stops = await confirm("Stop the turn?", "Stop", about);
     this.#asking = false;
-    if (stops && !this.#output.isOver) await this.#link.call((client) => client.stopTurn({ sessionId }));
+    if (stops && !this.#output.isOver)
+      await this.#connection.call((client) => client.stopTurn({ sessionId }));
   }
 }

@@ -1,46 +1,47 @@
-// Commands about the code in the editor: explain it, fix it, take it along.
+// Commands about code in the editor: explain, fix, add to the chat.
 
 import * as vscode from "vscode";
 import { mentionText } from "../../../web/src/view/composer/mentions";
-import { command, type Parts } from "../parts";
-import { explainPrompt, fixPrompt, selectionWords, type Place } from "./prompts";
+import { registerCommand } from "./registration";
+import type { Services } from "../services";
+import { explainPrompt, fixPrompt, selectionText, type CodeExcerpt } from "./code-prompts";
 
-export function codeCommands(parts: Parts): vscode.Disposable[] {
-  const { chat, current, folders, live } = parts;
+export function codeCommands(services: Services): vscode.Disposable[] {
+  const { chat, current, folders, sessions } = services;
   const nameOf = (file: vscode.Uri): string =>
-    folders.nameOf(file, live.sessions.value.get(current.chosen ?? ""));
-  const placeIn = (document: vscode.TextDocument, range: vscode.Range): Place => ({
+    folders.nameOf(file, sessions.all.value.get(current.chosen ?? ""));
+  const placeIn = (document: vscode.TextDocument, range: vscode.Range): CodeExcerpt => ({
     name: document.isUntitled ? document.fileName : mentionText(nameOf(document.uri)),
-    ...linesIn(document, range),
+    ...wholeLines(document, range),
   });
   return [
-    command("explainSelection", parts, async () => {
+    registerCommand("explainSelection", services, async () => {
       const editor = vscode.window.activeTextEditor;
       if (editor !== undefined)
-        await chat.tell({ name: "ask", text: explainPrompt(placeIn(editor.document, editor.selection)) });
+        await chat.send({ name: "ask", text: explainPrompt(placeIn(editor.document, editor.selection)) });
     }),
-    command("fixThis", parts, async (given) => {
-      const found = given instanceof Trouble ? given : here();
+    registerCommand("fixThis", services, async (given) => {
+      const found = given instanceof DiagnosticRange ? given : diagnosticsAtCursor();
       if (found === undefined) {
-        void vscode.window.showInformationMessage("Portico: nothing is reported at this place.");
+        void vscode.window.showInformationMessage("Portico: No problems at the cursor.");
         return;
       }
       const complaints = found.diagnostics.map(({ message, source = "" }) => ({ message, source }));
-      await chat.tell({ name: "ask", text: fixPrompt(placeIn(found.document, found.range), complaints) });
+      await chat.send({ name: "ask", text: fixPrompt(placeIn(found.document, found.range), complaints) });
     }),
-    command("addSelectionToChat", parts, async () => {
+    registerCommand("addSelectionToChat", services, async () => {
       const editor = vscode.window.activeTextEditor;
       if (editor !== undefined)
-        await chat.tell({ name: "insert", text: selectionWords(placeIn(editor.document, editor.selection)) });
+        await chat.send({ name: "insert", text: selectionText(placeIn(editor.document, editor.selection)) });
     }),
-    command("addFileToChat", parts, async (uri, all) => {
+    registerCommand("addFileToChat", services, async (uri, all) => {
       const chosen =
         Array.isArray(all) && all.length > 0 ? all : [uri ?? vscode.window.activeTextEditor?.document.uri];
       const texts = chosen.filter((one) => one instanceof vscode.Uri);
       const files = texts.filter(({ scheme }) => scheme !== "untitled");
-      if (files.length === 0) throw new Error("There is no file here yet. Save it first.");
+      if (files.length === 0) throw new Error("Save the file first.");
       const words = files.map((file) => mentionText(nameOf(file)));
-      await chat.tell({ name: "insert", text: `${words.join(" ")} ` });
+      await chat.send({ name: "insert", text: `${words.join(" ")} ` });
     }),
     vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new FixActions(), {
       providedCodeActionKinds: [vscode.CodeActionKind.QuickFix],
@@ -48,7 +49,7 @@ export function codeCommands(parts: Parts): vscode.Disposable[] {
   ];
 }
 
-class Trouble {
+class DiagnosticRange {
   readonly range: vscode.Range;
 
   constructor(
@@ -69,14 +70,14 @@ class FixActions implements vscode.CodeActionProvider {
     if (diagnostics.length === 0) return [];
     const action = new vscode.CodeAction("Fix with Portico", vscode.CodeActionKind.QuickFix);
     action.diagnostics = [...diagnostics];
-    const trouble = new Trouble(document, range, diagnostics);
+    const trouble = new DiagnosticRange(document, range, diagnostics);
     action.command = { command: "portico.fixThis", title: action.title, arguments: [trouble] };
     return [action];
   }
 }
 
 /** What is reported where the cursor stands. */
-function here(): Trouble | undefined {
+function diagnosticsAtCursor(): DiagnosticRange | undefined {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) return undefined;
   const { document, selection } = editor;
@@ -85,11 +86,11 @@ function here(): Trouble | undefined {
     .filter(
       ({ range }) => range.intersection(selection) !== undefined || range.start.line === selection.start.line,
     );
-  return diagnostics.length === 0 ? undefined : new Trouble(document, selection, diagnostics);
+  return diagnostics.length === 0 ? undefined : new DiagnosticRange(document, selection, diagnostics);
 }
 
 /** Whole lines: half a line explains nothing. Without a selection it is the line of the cursor. */
-function linesIn(document: vscode.TextDocument, range: vscode.Range): Omit<Place, "name"> {
+function wholeLines(document: vscode.TextDocument, range: vscode.Range): Omit<CodeExcerpt, "name"> {
   const last =
     range.end.character === 0 && range.end.line > range.start.line ? range.end.line - 1 : range.end.line;
   const whole = new vscode.Range(range.start.line, 0, last, document.lineAt(last).text.length);

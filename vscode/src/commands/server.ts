@@ -1,37 +1,38 @@
-// Commands about the server and its program.
+// Commands about the server, its program and model keys.
 
 import * as vscode from "vscode";
-import { command, type Parts } from "../parts";
-import { disconnectModel } from "./keys";
+import { deleteKey, readKeys } from "../model-keys";
+import { registerCommand } from "./registration";
+import type { Services } from "../services";
 
-export function serverCommands(parts: Parts): vscode.Disposable[] {
-  const { server, installing, log } = parts;
+export function serverCommands(services: Services): vscode.Disposable[] {
+  const { server, installer, log } = services;
   return [
-    command("showLog", parts, () => log.show()),
-    command("install", parts, async () => {
-      const program = await installing.install();
+    registerCommand("showLog", services, () => log.show()),
+    registerCommand("install", services, async () => {
+      const program = await installer.install();
       if (program === undefined) return;
-      await use(program);
-      server.forget();
+      await setProgram(program);
+      server.reset();
       await server.address();
     }),
-    command("chooseProgram", parts, async () => {
-      const options = { title: "The portico program", openLabel: "Use", canSelectMany: false };
+    registerCommand("chooseProgram", services, async () => {
+      const options = { title: "Select the portico Program", openLabel: "Select", canSelectMany: false };
       const [program] = (await vscode.window.showOpenDialog(options)) ?? [];
-      if (program !== undefined) await use(program.fsPath);
+      if (program !== undefined) await setProgram(program.fsPath);
     }),
-    command("restartServer", parts, async () => {
-      const options = { location: vscode.ProgressLocation.Window, title: "Portico is starting again" };
+    registerCommand("restartServer", services, async () => {
+      const options = { location: vscode.ProgressLocation.Window, title: "Restarting Portico" };
       await vscode.window.withProgress(options, () => server.restart());
     }),
-    command("mendBuilds", parts, () => mendBuilds(parts)),
-    command("connectModel", parts, () => parts.chat.tell({ name: "connect_model" })),
-    command("disconnectModel", parts, () => disconnectModel(parts)),
+    registerCommand("mendBuilds", services, () => chooseUpdate(services)),
+    registerCommand("connectModel", services, () => services.chat.send({ name: "connect_model" })),
+    registerCommand("disconnectModel", services, () => disconnectModel(services)),
   ];
 }
 
 /** Comes before whatever else there may be, also before what a setting of this workspace names in vain. */
-async function use(program: string): Promise<void> {
+async function setProgram(program: string): Promise<void> {
   const settings = vscode.workspace.getConfiguration("portico");
   if (settings.inspect<string>("program")?.workspaceValue !== undefined)
     await settings.update("program", undefined, vscode.ConfigurationTarget.Workspace);
@@ -39,25 +40,40 @@ async function use(program: string): Promise<void> {
 }
 
 /** The page that came with the extension and the server that runs are not of one build. */
-async function mendBuilds({ server }: Parts): Promise<void> {
+async function chooseUpdate({ server }: Services): Promise<void> {
   const address = await server.address();
   const ways = [
     {
       label: "$(refresh) Restart the server",
-      detail: "Enough if Portico was updated while it ran. Turns under way are stopped; nothing is lost.",
+      detail: "Enough if Portico was updated while running. Stops running turns; nothing is lost.",
       command: "portico.restartServer",
     },
     {
-      label: "$(cloud-download) Use the Portico that this extension carries",
-      detail: "Installs it in an environment of its own, and sets portico.program to it.",
+      label: "$(cloud-download) Install the bundled Portico",
+      detail: "Installs it in its own environment and sets portico.program.",
       command: "portico.install",
     },
     {
-      label: "$(sync) Look for an update of the extension",
+      label: "$(sync) Check for extension updates",
       command: "workbench.extensions.action.checkForUpdates",
     },
   ];
-  const placeHolder = `The server is Portico ${address.version}, of another build than this extension`;
+  const placeHolder = `The server (Portico ${address.version}) does not match this extension`;
   const way = await vscode.window.showQuickPick(ways, { placeHolder });
   if (way !== undefined) await vscode.commands.executeCommand(way.command);
+}
+
+export async function disconnectModel({ connection, secrets }: Services): Promise<void> {
+  const keys = await readKeys(secrets);
+  if (Object.keys(keys).length === 0) {
+    void vscode.window.showInformationMessage("Portico: No model keys are stored.");
+    return;
+  }
+  const variable = await vscode.window.showQuickPick(Object.keys(keys), {
+    title: "Disconnect a Model",
+    placeHolder: "Select the key to delete",
+  });
+  if (variable === undefined) return;
+  await deleteKey(connection, secrets, variable);
+  void vscode.window.showInformationMessage(`Portico: ${variable} deleted.`);
 }

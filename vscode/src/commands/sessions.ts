@@ -1,76 +1,144 @@
-// Commands about sessions: begin, open, stop, switch, export.
+// Commands about sessions: start, open, stop, switch agent or mode, export, delete.
 
 import { Code, ConnectError } from "@connectrpc/connect";
 import * as vscode from "vscode";
-import { ExportFormat, ReviewMode } from "../../../web/src/generated/portico/v1/agent_pb";
-import { command, isSure, onSession, type Parts } from "../parts";
-import { wordsOf } from "../server/link";
-import { nameOf } from "../sessions/live";
-import { save } from "../view/errands";
-import { chooseAgent, chooseMode } from "./choosing";
+import { ExportFormat, ReviewMode, type Agent } from "../../../web/src/generated/portico/v1/agent_pb";
+import { MODES } from "../../../web/src/view/review/review-labels";
+import { saveFile } from "../chat/editor-actions";
+import { errorText } from "../server/connection";
+import { confirm, registerCommand, registerSessionCommand } from "./registration";
+import type { Services } from "../services";
+import { sessionTitle } from "../../../web/src/model/session-summary";
 
-export function sessionCommands(parts: Parts): vscode.Disposable[] {
-  const { chat, link, live, folders } = parts;
+export function sessionCommands(services: Services): vscode.Disposable[] {
+  const { chat, connection, sessions, folders } = services;
   return [
-    command("openChat", parts, () => chat.tell()),
-    command("openChatInEditor", parts, () => chat.openPanel()),
-    command("newSession", parts, () => begin(parts, {})),
-    command("startOnBranch", parts, () => begin(parts, { mode: ReviewMode.BRANCH })),
-    command("startInWorktree", parts, () => begin(parts, { mode: ReviewMode.WORKTREE })),
-    onSession("openSession", parts, (sessionId) => chat.tell({ name: "open_session", sessionId })),
-    command("resumeLastSession", parts, async () => {
-      const { sessions } = await link.call((client) => client.listSessions({ limit: 50 }));
-      const last = sessions.find((session) => folders.isHere(session) && !session.isNew);
-      if (last === undefined) await chat.tell({ name: "new_session" });
-      else await chat.tell({ name: "open_session", sessionId: last.sessionId });
+    registerCommand("openChat", services, () => chat.send()),
+    registerCommand("openChatInEditor", services, () => chat.openPanel()),
+    registerCommand("newSession", services, () => startSession(services, {})),
+    registerCommand("startOnBranch", services, () => startSession(services, { mode: ReviewMode.BRANCH })),
+    registerCommand("startInWorktree", services, () => startSession(services, { mode: ReviewMode.WORKTREE })),
+    registerSessionCommand("openSession", services, (sessionId) =>
+      chat.send({ name: "open_session", sessionId }),
+    ),
+    registerCommand("resumeLastSession", services, async () => {
+      const { sessions } = await connection.call((client) => client.listSessions({ limit: 50 }));
+      const last = sessions.find((session) => folders.contains(session) && !session.isNew);
+      if (last === undefined) await chat.send({ name: "new_session" });
+      else await chat.send({ name: "open_session", sessionId: last.sessionId });
     }),
-    onSession("stop", parts, (sessionId) => link.call((client) => client.stopTurn({ sessionId }))),
-    command("switchAgent", parts, async () => {
+    registerSessionCommand("stop", services, (sessionId) =>
+      connection.call((client) => client.stopTurn({ sessionId })),
+    ),
+    registerCommand("switchAgent", services, async () => {
       const workspace = folders.main;
-      const { agents } = await link.call((client) => client.listAgents({ workspace }));
+      const { agents } = await connection.call((client) => client.listAgents({ workspace }));
       const agent = await chooseAgent(agents);
-      if (agent !== undefined) await chat.tell({ name: "new_session", agent });
+      if (agent !== undefined) await chat.send({ name: "new_session", agent });
     }),
-    onSession("switchMode", parts, (sessionId) => chooseMode(parts, sessionId)),
-    onSession("exportSession", parts, async (sessionId) => {
+    registerSessionCommand("switchMode", services, (sessionId) => chooseMode(services, sessionId)),
+    registerSessionCommand("exportSession", services, async (sessionId) => {
       const format = await chooseFormat();
       if (format === undefined) return;
-      const { fileName, content } = await link.call((client) => client.exportSession({ sessionId, format }));
-      await save(fileName, content, live.sessions.value.get(sessionId)?.workspace ?? folders.main);
+      const { fileName, content } = await connection.call((client) =>
+        client.exportSession({ sessionId, format }),
+      );
+      await saveFile(fileName, content, sessions.all.value.get(sessionId)?.workspace ?? folders.main);
     }),
-    onSession("deleteSession", parts, async (sessionId) => {
-      const session = live.sessions.value.get(sessionId);
-      if (session === undefined || !(await isSure(`Delete “${nameOf(session)}” for good?`, "Delete"))) return;
+    registerSessionCommand("deleteSession", services, async (sessionId) => {
+      const session = sessions.all.value.get(sessionId);
+      if (
+        session === undefined ||
+        !(await confirm(`Permanently delete “${sessionTitle(session)}”?`, "Delete"))
+      )
+        return;
       try {
-        await link.call((client) => client.clearSession({ sessionId }));
+        await connection.call((client) => client.clearSession({ sessionId }));
       } catch (reason) {
-        // Something would be lost with it that nobody has decided on.
+        // The session has undecided changes.
         if (ConnectError.from(reason).code !== Code.InvalidArgument) throw reason;
-        if (await isSure("Delete it anyway?", "Delete Anyway", wordsOf(reason)))
-          await link.call((client) => client.clearSession({ sessionId, discardProposals: true }));
+        if (await confirm("Delete it anyway?", "Delete Anyway", errorText(reason)))
+          await connection.call((client) => client.clearSession({ sessionId, discardProposals: true }));
       }
     }),
-    command("showApprovals", parts, () => chat.tell({ name: "settings" })),
+    registerCommand("showApprovals", services, () => chat.send({ name: "settings" })),
   ];
 }
 
-interface Beginning {
+interface NewSessionOptions {
   readonly mode?: ReviewMode;
   readonly task?: string;
 }
 
 /** In a window with several folders the person says which one is meant, unless that is known. */
-export async function begin({ chat, folders }: Parts, start: Beginning, folder?: string): Promise<void> {
+export async function startSession(
+  { chat, folders }: Services,
+  start: NewSessionOptions,
+  folder?: string,
+): Promise<void> {
   const workspace = folder ?? (await folders.choose());
   if (workspace === undefined) return;
   const elsewhere = folders.all.length < 2 ? {} : { workspace };
-  await chat.tell({ name: "new_session", ...elsewhere, ...start });
+  await chat.send({ name: "new_session", ...elsewhere, ...start });
 }
 
 async function chooseFormat(): Promise<ExportFormat | undefined> {
   const formats = [
-    { label: "Markdown", description: "to read", format: ExportFormat.MARKDOWN },
-    { label: "JSON", description: "for programs, with every event", format: ExportFormat.JSON },
+    { label: "Markdown", description: "readable", format: ExportFormat.MARKDOWN },
+    { label: "JSON", description: "every event, for programs", format: ExportFormat.JSON },
   ];
   return (await vscode.window.showQuickPick(formats, { title: "Export Session" }))?.format;
+}
+
+export async function chooseAgent(agents: readonly Agent[]): Promise<string | undefined> {
+  const choices = agents.map((agent) => ({
+    label: agent.title === "" ? agent.name : agent.title,
+    description: agent.isDefault ? "default" : agent.installed ? "" : "not installed",
+    detail: agent.installed ? "" : agent.installHint,
+    agent: agent.name,
+  }));
+  const options = { title: "Switch Agent", placeHolder: "Switching agents starts a new session" };
+  return (await vscode.window.showQuickPick(choices, options))?.agent;
+}
+
+/** How changes reach the files, and the modes that the agent itself has. */
+export async function chooseMode({ connection, current }: Services, sessionId: string): Promise<void> {
+  const status = await connection.call((client) => client.getReviewStatus({ sessionId }));
+  const option = current.detail.value?.options.find(({ category }) => category === "mode");
+  const chosen = option?.value.case === "choice" ? option.value.value : "";
+  const reviews = MODES.filter(({ mode }) => status.possible.includes(mode)).map(
+    ({ mode, icon, name, description }): ModePick => ({
+      label: `$(${icon}) ${name}`,
+      detail: description,
+      description: mode === status.mode ? "current" : "",
+      choose: () => connection.call((client) => client.setReviewMode({ sessionId, mode })),
+    }),
+  );
+  const modes = (option?.choices ?? []).map(({ name, value, description }): ModePick => ({
+    label: name,
+    description: value === chosen ? "current" : "",
+    detail: description,
+    choose: () => {
+      const request = {
+        sessionId,
+        optionId: option?.optionId ?? "",
+        value: { case: "choice" as const, value },
+      };
+      return connection.call((client) => client.setSessionConfig(request));
+    },
+  }));
+  const own = modes.length === 0 ? [] : [heading(option?.name ?? "Mode"), ...modes];
+  const ways = [heading("How changes reach your files"), ...reviews, ...own];
+  const title = status.hint === "" ? "Switch Mode" : `Switch Mode (${status.hint})`;
+  const picked = await vscode.window.showQuickPick(ways, { title });
+  await picked?.choose();
+  await current.refresh();
+}
+
+interface ModePick extends vscode.QuickPickItem {
+  readonly choose: () => Promise<unknown>;
+}
+
+function heading(label: string): ModePick {
+  return { label, kind: vscode.QuickPickItemKind.Separator, choose: () => Promise.resolve() };
 }

@@ -1,8 +1,8 @@
-// What the person looks at: the active file and what is selected in it, told a moment after it changes.
+// Active file and selection, reported shortly after they change.
 
 import * as vscode from "vscode";
-import type { EditorContextPayload } from "../../../web/src/gateway/frames";
-import { wholePath } from "../folders";
+import type { EditorContextPayload } from "../../../web/src/gateway/webview-frames";
+import { serverPath } from "../workspace-folders";
 
 const SETTLED = 100;
 /** A longer selection is the file itself; the agent can read that. */
@@ -38,7 +38,7 @@ export class EditorContext implements vscode.Disposable {
     const editor = this.#last;
     if (editor === undefined || editor.document.uri.scheme !== "file") return null;
     const { document, selection } = editor;
-    const activeFile = wholePath(document.uri);
+    const activeFile = serverPath(document.uri);
     const text = document.getText(selection);
     if (text === "" || text.length > LONGEST_SELECTION) return { activeFile };
     const startLine = selection.start.line + 1;

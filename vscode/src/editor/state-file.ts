@@ -1,5 +1,5 @@
-// Writes what the person looks at to a file, for agents in a terminal. It is replaced whole, a moment after things
-// change, and touched while the window is open: a dead window's file is old after half a minute.
+// Writes the editor state to a file for agents in a terminal. The file is replaced as a whole shortly after changes,
+// and touched while the window is open, so that the file of a dead window is old after half a minute.
 
 import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -13,11 +13,11 @@ export interface EditorState {
   readonly languageId?: string;
   readonly selection?: { readonly text: string; readonly startLine: number; readonly endLine: number };
   readonly openFiles: readonly string[];
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly EditorProblem[];
   readonly workspaceFolders: readonly string[];
 }
 
-export interface Diagnostic {
+export interface EditorProblem {
   readonly message: string;
   readonly path: string;
   readonly line: number;
@@ -38,19 +38,19 @@ export class StateFile {
     this.#touching = setInterval(() => this.#next(() => this.#touch()), TOUCH_EVERY);
   }
 
-  /** Something may have changed. */
+  /** Schedules a write. */
   changed(): void {
     if (this.#ended) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#next(() => this.#write()), SETTLED);
   }
 
-  /** Resolves when what is under way is on the disk. */
+  /** Resolves when pending writes are done. */
   settled(): Promise<void> {
     return this.#last;
   }
 
-  /** Leaves nothing behind. */
+  /** Stops and deletes the file. */
   async dispose(): Promise<void> {
     this.#ended = true;
     clearTimeout(this.#timer);
@@ -59,7 +59,7 @@ export class StateFile {
     await this.#last;
   }
 
-  /** A disk that is full or gone costs the context, and nothing else. */
+  /** Write errors are ignored. */
   #next(act: () => Promise<void>): void {
     this.#last = this.#last.then(act).catch(() => undefined);
   }

@@ -1,18 +1,17 @@
-// The user's Portico server: started when it is first needed, shared with every other window and door, and
-// never ended from here unless the person asks for it, because others may be using it.
+// The user's Portico server: started on first use, shared with other windows and clients, and stopped only on request.
 
 import { readFile } from "node:fs/promises";
-import { Told, type Listened } from "../told";
-import { answerOf, run, ServerFailed } from "./running";
+import { Observable, type ReadonlyObservable } from "../observable";
+import { parseAnswer, runProgram, ServerError } from "./program-runner";
 import { checkVersion } from "./version";
 
-export interface Address {
+export interface ServerAddress {
   readonly port: number;
   readonly token: string;
   readonly version: string;
 }
 
-export interface Launch {
+export interface LaunchOptions {
   readonly program: string;
   readonly folder: string;
   readonly environ: NodeJS.ProcessEnv;
@@ -25,48 +24,48 @@ export interface Launch {
 export type ServerState =
   | { readonly state: "off" }
   | { readonly state: "starting" }
-  | { readonly state: "running"; readonly address: Address }
+  | { readonly state: "running"; readonly address: ServerAddress }
   | { readonly state: "failed"; readonly error: unknown };
 
 export class Server {
-  readonly #launch: () => Promise<Launch>;
-  readonly #state = new Told<ServerState>({ state: "off" });
-  #address: Promise<Address> | undefined;
-  #restarting: Promise<Address> | undefined;
+  readonly #launch: () => Promise<LaunchOptions>;
+  readonly #state = new Observable<ServerState>({ state: "off" });
+  #address: Promise<ServerAddress> | undefined;
+  #restarting: Promise<ServerAddress> | undefined;
 
-  constructor(launch: () => Promise<Launch>) {
+  constructor(launch: () => Promise<LaunchOptions>) {
     this.#launch = launch;
   }
 
-  get state(): Listened<ServerState> {
+  get state(): ReadonlyObservable<ServerState> {
     return this.#state;
   }
 
-  /** Where it is. Whoever asks while it is being started waits for the same start. */
-  address(): Promise<Address> {
+  /** Address of the server, which is started if needed. Concurrent calls share one start. */
+  address(): Promise<ServerAddress> {
     return this.#address ?? this.#begin(() => this.#start());
   }
 
   /** It does not answer where it was: the next call looks for it again. */
-  lost(address: Address): void {
+  reportLost(address: ServerAddress): void {
     const known = this.#state.value;
-    if (known.state === "running" && known.address === address) this.forget();
+    if (known.state === "running" && known.address === address) this.reset();
   }
 
   /** What was found or refused before does not count any more. */
-  forget(): void {
+  reset(): void {
     this.#address = undefined;
     this.#state.set({ state: "off" });
   }
 
-  /** Ends it and starts it anew. Two restarts are one, and whoever needs it meanwhile waits for it. */
-  restart(): Promise<Address> {
+  /** Restarts the server. Concurrent restarts are one, and calls wait for it. */
+  restart(): Promise<ServerAddress> {
     if (this.#restarting !== undefined) return this.#restarting;
     const before = this.#address;
     const restarting = this.#begin(async () => {
       await before?.catch(() => undefined);
       const { program, environ } = await this.#launch();
-      await run(program, ["stop", "--api"], { environ });
+      await runProgram(program, ["stop", "--api"], { environ });
       return await this.#start();
     });
     this.#restarting = restarting;
@@ -77,7 +76,7 @@ export class Server {
     return restarting;
   }
 
-  #begin(start: () => Promise<Address>): Promise<Address> {
+  #begin(start: () => Promise<ServerAddress>): Promise<ServerAddress> {
     const starting = start();
     this.#address = starting;
     this.#state.set({ state: "starting" });
@@ -94,18 +93,17 @@ export class Server {
     return starting;
   }
 
-  async #start(): Promise<Address> {
+  async #start(): Promise<ServerAddress> {
     const { program, folder, environ, wanted, port: chosen = 0 } = await this.#launch();
     await checkVersion(program, wanted, environ);
     const flags = chosen === 0 ? [] : ["--port", String(chosen)];
-    const said = await run(program, ["serve", "--detach", "--api", "--cwd", folder, ...flags], { environ });
-    const serving = answerOf(said);
+    const said = await runProgram(program, ["serve", "--detach", "--api", "--cwd", folder, ...flags], {
+      environ,
+    });
+    const serving = parseAnswer(said);
     const { port, tokenFile, version } = serving ?? {};
     if (typeof port !== "number" || typeof tokenFile !== "string") {
-      throw new ServerFailed(
-        "The program does not answer as Portico does.",
-        "Check the setting portico.program.",
-      );
+      throw new ServerError("The program is not Portico.", "Check the setting portico.program.");
     }
     const token = (await readFile(tokenFile, "utf8")).trim();
     return { port, token, version: typeof version === "string" ? version : "" };

@@ -1,33 +1,33 @@
-// Whether a program and this extension fit together. Before 1.0 every minor version may change the contract.
+// Compatibility of a program with this extension. Before 1.0 every minor version may change the contract.
 
-import { answerOf, run, ServerFailed } from "./running";
+import { parseAnswer, runProgram, ServerError } from "./program-runner";
 
 /** The program is there and does not fit: another one must be chosen or installed. */
-export class WrongVersion extends ServerFailed {}
+export class IncompatibleVersion extends ServerError {}
 
 export async function checkVersion(
   program: string,
   wanted: string,
   environ: NodeJS.ProcessEnv,
 ): Promise<string> {
-  const answer = answerOf(await run(program, ["version", "--api"], { environ }));
+  const answer = parseAnswer(await runProgram(program, ["version", "--api"], { environ }));
   if (answer?.["name"] !== "portico" || typeof answer["version"] !== "string") {
-    throw new WrongVersion(
-      `${program} does not answer as Portico does.`,
+    throw new IncompatibleVersion(
+      `${program} is not Portico.`,
       "Check the setting portico.program, or install Portico.",
     );
   }
   const { version } = answer as { version: string };
-  if (!fits(version, wanted)) {
-    throw new WrongVersion(
+  if (!isCompatible(version, wanted)) {
+    throw new IncompatibleVersion(
       `${program} is Portico ${version}; this extension needs ${contractOf(wanted)}.`,
-      "Update the older of the two, choose another program, or install the one that the extension carries.",
+      "Update the older one, choose another program, or install the one bundled with the extension.",
     );
   }
   return version;
 }
 
-export function fits(version: string, wanted: string): boolean {
+export function isCompatible(version: string, wanted: string): boolean {
   return contractOf(version) === contractOf(wanted);
 }
 

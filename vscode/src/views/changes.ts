@@ -1,4 +1,4 @@
-// What the agent proposes and how the folder was before: the proposals and checkpoints of the person's session.
+// Tree view of the proposals and checkpoints of the current session.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import * as vscode from "vscode";
@@ -8,16 +8,16 @@ import {
   type ProposalUpdated,
   type ProposedFile,
 } from "../../../web/src/generated/portico/v1/events_pb";
-import { operationWords, pathParts } from "../../../web/src/view/review/words";
-import type { Parts } from "../parts";
+import { operationLabel, pathParts } from "../../../web/src/view/review/review-labels";
+import type { Services } from "../services";
 
 const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 
-export function showChanges({ current, link }: Parts): vscode.Disposable {
+export function showChanges({ current, connection }: Services): vscode.Disposable {
   const changed = new vscode.EventEmitter<undefined>();
   const checkpointsOf = async (sessionId: string): Promise<CheckpointNode[]> => {
     try {
-      const { checkpoints } = await link.call((client) => client.listCheckpoints({ sessionId }));
+      const { checkpoints } = await connection.call((client) => client.listCheckpoints({ sessionId }));
       return checkpoints.map((checkpoint) => new CheckpointNode(sessionId, checkpoint));
     } catch {
       return [];
@@ -68,7 +68,7 @@ export class ProposalNode extends vscode.TreeItem {
     readonly proposal: ProposalUpdated,
   ) {
     const isRestored = proposal.origin === ProposalOrigin.RESTORED;
-    super(isRestored ? "Your changes, put aside" : "Proposal", Expanded);
+    super(isRestored ? "Your changes, set aside" : "Proposal", Expanded);
     const count = proposal.files.length + proposal.unlisted;
     this.id = `${sessionId} ${proposal.proposalId}`;
     this.description = count === 1 ? "1 file" : `${count} files`;
@@ -88,13 +88,13 @@ export class FileNode extends vscode.TreeItem {
     const { folder, name } = pathParts(file.path);
     super(name);
     const counts = `+${file.added} −${file.removed}`;
-    const note = file.conflict ? "conflict" : file.denied ? "cannot be applied" : counts;
+    const note = file.conflict ? "conflict" : file.denied ? "protected" : counts;
     this.id = `${sessionId} ${proposal.proposalId} ${file.path}`;
     this.description = [folder, note].filter((part) => part !== "").join("  ");
     this.tooltip = `${file.path}\n${counts}${file.warning === "" ? "" : `\n${file.warning}`}`;
-    this.iconPath = new vscode.ThemeIcon(file.conflict ? "warning" : operationWords(file.operation).icon);
+    this.iconPath = new vscode.ThemeIcon(file.conflict ? "warning" : operationLabel(file.operation).icon);
     this.contextValue = file.denied ? "deniedFile" : "proposedFile";
-    this.command = { command: "portico.openProposedFile", title: "Show the Change", arguments: [this] };
+    this.command = { command: "portico.openProposedFile", title: "Show Change", arguments: [this] };
   }
 }
 

@@ -1,13 +1,13 @@
-// Both sides of a proposed file in VS Code's own diff editor.
+// Both sides of a proposed file in VS Code's diff editor.
 
 import { basename } from "node:path/posix";
 import * as vscode from "vscode";
-import type { Link } from "../server/link";
+import type { ServerConnection } from "../server/connection";
 import type { FileNode } from "./changes";
 
 export const PROPOSAL_SCHEME = "portico-proposal";
 
-export interface Address {
+export interface ProposedFileAddress {
   readonly sessionId: string;
   readonly proposalId: string;
   /** Another revision is another document. */
@@ -20,8 +20,8 @@ type Shown = Pick<FileNode, "sessionId" | "proposal" | "file">;
 
 export async function showDiff({ sessionId, proposal, file }: Shown): Promise<void> {
   const { proposalId, revision } = proposal;
-  const uriOf = (side: Address["side"]): vscode.Uri => {
-    const address: Address = { sessionId, proposalId, revision, path: file.path, side };
+  const uriOf = (side: ProposedFileAddress["side"]): vscode.Uri => {
+    const address: ProposedFileAddress = { sessionId, proposalId, revision, path: file.path, side };
     return vscode.Uri.from({
       scheme: PROPOSAL_SCHEME,
       path: `/${file.path}`,
@@ -33,20 +33,20 @@ export async function showDiff({ sessionId, proposal, file }: Shown): Promise<vo
 }
 
 /** What a side of such a diff shows; undefined for any other text. */
-export function addressOf({ scheme, query }: vscode.Uri): Address | undefined {
-  return scheme === PROPOSAL_SCHEME ? (JSON.parse(query) as Address) : undefined;
+export function addressOf({ scheme, query }: vscode.Uri): ProposedFileAddress | undefined {
+  return scheme === PROPOSAL_SCHEME ? (JSON.parse(query) as ProposedFileAddress) : undefined;
 }
 
-export class ProposedTexts implements vscode.TextDocumentContentProvider {
-  readonly #link: Link;
+export class ProposedFileProvider implements vscode.TextDocumentContentProvider {
+  readonly connection: ServerConnection;
 
-  constructor(link: Link) {
-    this.#link = link;
+  constructor(connection: ServerConnection) {
+    this.connection = connection;
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
-    const { sessionId, proposalId, path, side } = JSON.parse(uri.query) as Address;
-    const { contents } = await this.#link.call((client) =>
+    const { sessionId, proposalId, path, side } = JSON.parse(uri.query) as ProposedFileAddress;
+    const { contents } = await this.connection.call((client) =>
       client.getProposal({ sessionId, proposalId, paths: [path] }),
     );
     const found = contents.find((one) => one.path === path);

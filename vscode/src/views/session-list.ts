@@ -1,32 +1,32 @@
-// The sessions of this window, live, newest first. Those of other folders stand under the names of these, and in a
-// window with several folders all do.
+// Tree view of sessions, newest first. Sessions of other folders are grouped by folder, and in a window with several
+// folders all are.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { SessionSummary } from "../../../web/src/generated/portico/v1/agent_pb";
-import { isActive, moodOf, wordsFor, type Mood } from "../../../web/src/view/shell/state-words";
-import type { Parts } from "../parts";
-import { nameOf } from "../sessions/live";
+import { isActive, moodOf, turnStateLabel, type TurnMood } from "../../../web/src/view/shell/turn-state";
+import type { Services } from "../services";
+import { sessionTitle } from "../../../web/src/model/session-summary";
 
 const REDRAW_EVERY = 250;
 const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
-const ICONS: Readonly<Record<Mood, vscode.ThemeIcon>> = {
+const ICONS: Readonly<Record<TurnMood, vscode.ThemeIcon>> = {
   quiet: new vscode.ThemeIcon("comment"),
   busy: new vscode.ThemeIcon("loading~spin"),
   waiting: new vscode.ThemeIcon("bell-dot", new vscode.ThemeColor("list.warningForeground")),
   bad: new vscode.ThemeIcon("warning", new vscode.ThemeColor("list.errorForeground")),
 };
 
-export function showSessions({ live, folders }: Parts): vscode.Disposable {
+export function showSessions({ sessions, folders }: Services): vscode.Disposable {
   const changed = new vscode.EventEmitter<undefined>();
   let timer: NodeJS.Timeout | undefined;
-  // What nobody has said anything in yet is not worth a line.
+  // Sessions without a prompt are not listed.
   const begun = (): SessionSummary[] =>
-    live.newest().filter(({ isNew, hasDraft, queued }) => !isNew || hasDraft || queued > 0);
-  const here = (): SessionSummary[] => begun().filter((session) => folders.isHere(session));
+    sessions.newest().filter(({ isNew, hasDraft, queued }) => !isNew || hasDraft || queued > 0);
+  const here = (): SessionSummary[] => begun().filter((session) => folders.contains(session));
   const roots = (): vscode.TreeItem[] => {
-    const elsewhere = begun().filter((session) => !folders.isHere(session));
+    const elsewhere = begun().filter((session) => !folders.contains(session));
     const [alone, filed] = folders.all.length > 1 ? [[], [...here(), ...elsewhere]] : [here(), elsewhere];
     const names = new Set(filed.map(({ workspace }) => workspace));
     const isOpen = (workspace: string): boolean => folders.all.includes(workspace);
@@ -45,10 +45,10 @@ export function showSessions({ live, folders }: Parts): vscode.Disposable {
   const view = vscode.window.createTreeView("portico.sessions", { treeDataProvider });
   const badge = (): void => {
     const waiting = here().reduce((sum, session) => sum + session.waiting, 0);
-    const tooltip = waiting === 1 ? "1 answer is waited for" : `${waiting} answers are waited for`;
+    const tooltip = waiting === 1 ? "1 request is waiting" : `${waiting} requests are waiting`;
     view.badge = waiting === 0 ? undefined : { value: waiting, tooltip };
   };
-  const following = live.sessions.listen(() => {
+  const following = sessions.all.listen(() => {
     badge();
     timer ??= setTimeout(() => {
       timer = undefined;
@@ -73,13 +73,13 @@ class FolderNode extends vscode.TreeItem {
 /** Commands take it for the session that it names. */
 function sessionItem(session: SessionSummary): vscode.TreeItem {
   const { sessionId, agent, workspace, updatedAt } = session;
-  const state = wordsFor(session.state);
+  const state = turnStateLabel(session.state);
   const at = updatedAt === undefined ? "" : `\n${timestampDate(updatedAt).toLocaleString()}`;
-  return Object.assign(new vscode.TreeItem(nameOf(session)), {
+  return Object.assign(new vscode.TreeItem(sessionTitle(session)), {
     sessionId,
     id: sessionId,
     description: [agent, state].filter((part) => part !== "").join(" · "),
-    tooltip: `${nameOf(session)}\n${agent}, ${state}\n${workspace}${at}`,
+    tooltip: `${sessionTitle(session)}\n${agent}, ${state}\n${workspace}${at}`,
     iconPath: ICONS[moodOf(session.state)],
     contextValue: isActive(session.state) ? "activeSession" : "session",
     command: { command: "portico.openSession", title: "Open Session", arguments: [session] },

@@ -1,23 +1,23 @@
-// Changes to a list of todos that are shown before the server has them. What it refuses goes away again.
+// Optimistic edits of the todo list: shown at once, and taken back if the server rejects them.
 
 import { create, equals } from "@bufbuild/protobuf";
 import { Priority, Progress, TodoSchema, type Todo } from "../../../web/src/generated/portico/v1/events_pb";
-import { Told, type Listened } from "../told";
+import { Observable, type ReadonlyObservable } from "../observable";
 
-export type Edit = (todos: readonly Todo[]) => readonly Todo[];
+export type TodoEdit = (todos: readonly Todo[]) => readonly Todo[];
 
 export class TodoEdits {
   readonly #write: (todos: readonly Todo[]) => Promise<readonly Todo[]>;
-  readonly #shown = new Told<readonly Todo[]>([]);
+  readonly #shown = new Observable<readonly Todo[]>([]);
   #atServer: readonly Todo[] = [];
-  #edits: readonly Edit[] = [];
+  #edits: readonly TodoEdit[] = [];
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(write: (todos: readonly Todo[]) => Promise<readonly Todo[]>) {
     this.#write = write;
   }
 
-  get shown(): Listened<readonly Todo[]> {
+  get shown(): ReadonlyObservable<readonly Todo[]> {
     return this.#shown;
   }
 
@@ -28,7 +28,7 @@ export class TodoEdits {
   }
 
   /** Shows it at once; rejects if the server would not have it. Edits reach it one after another. */
-  async edit(edit: Edit): Promise<void> {
+  async edit(edit: TodoEdit): Promise<void> {
     this.#edits = [...this.#edits, edit];
     this.#show();
     const done = this.#last.then(async () => {
@@ -50,12 +50,12 @@ export class TodoEdits {
   }
 }
 
-export function marked(todoId: string, isDone: boolean): Edit {
+export function markTodo(todoId: string, isDone: boolean): TodoEdit {
   const status = isDone ? Progress.COMPLETED : Progress.PENDING;
   return (todos) => todos.map((todo) => (todo.todoId === todoId ? { ...todo, status } : todo));
 }
 
-export function added(todoId: string, content: string): Edit {
+export function addTodo(todoId: string, content: string): TodoEdit {
   const todo = create(TodoSchema, {
     todoId,
     content,
@@ -65,11 +65,11 @@ export function added(todoId: string, content: string): Edit {
   return (todos) => [...todos, todo];
 }
 
-export function removed(todoId: string): Edit {
+export function removeTodo(todoId: string): TodoEdit {
   return (todos) => todos.filter((todo) => todo.todoId !== todoId);
 }
 
-export function moved(todoId: string, by: 1 | -1): Edit {
+export function moveTodo(todoId: string, by: 1 | -1): TodoEdit {
   return (todos) => {
     const place = todos.findIndex((todo) => todo.todoId === todoId);
     const todo = todos[place];
@@ -79,7 +79,7 @@ export function moved(todoId: string, by: 1 | -1): Edit {
 }
 
 /** In front of another one, or at the end. */
-export function movedBefore(todoId: string, otherId: string | undefined): Edit {
+export function moveTodoBefore(todoId: string, otherId: string | undefined): TodoEdit {
   return (todos) => {
     const todo = todos.find((one) => one.todoId === todoId);
     if (todo === undefined || todoId === otherId) return todos;

@@ -1,23 +1,32 @@
-// The todos of the person's session: checked off, added, removed and moved here as well as by the agent.
+// Tree view of the todos of the current session.
 
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import { Progress, type Todo } from "../../../web/src/generated/portico/v1/events_pb";
-import { attempt, command, idIn, sessionFor, type Parts } from "../parts";
-import { added, marked, moved, movedBefore, removed, TodoEdits, type Edit } from "./todo-edits";
+import { runAndReport, registerCommand, readId, resolveSession } from "../commands/registration";
+import type { Services } from "../services";
+import {
+  addTodo,
+  markTodo,
+  moveTodo,
+  moveTodoBefore,
+  removeTodo,
+  TodoEdits,
+  type TodoEdit,
+} from "./todo-edits";
 
 const DRAGGED = "application/vnd.code.tree.portico.todos";
 const { Checked, Unchecked } = vscode.TreeItemCheckboxState;
 
-type Change = (edit: Edit) => Promise<void>;
+type Change = (edit: TodoEdit) => Promise<void>;
 
-export function showTodos(parts: Parts): vscode.Disposable {
-  const { current, link } = parts;
+export function showTodos(services: Services): vscode.Disposable {
+  const { current, connection } = services;
   const redrawn = new vscode.EventEmitter<undefined>();
   const editsOf = (sessionId: string): TodoEdits => {
     const made = new TodoEdits(async (todos) => {
       const request = { sessionId, todos: [...todos] };
-      return (await link.call((client) => client.writeTodos(request))).todos;
+      return (await connection.call((client) => client.writeTodos(request))).todos;
     });
     made.shown.listen(() => redrawn.fire(undefined));
     return made;
@@ -25,7 +34,7 @@ export function showTodos(parts: Parts): vscode.Disposable {
   let shown = "";
   let edits = editsOf(shown);
   const change: Change = (edit) => edits.edit(edit);
-  const tried: Change = (edit) => attempt("change todos", parts, () => edits.edit(edit));
+  const tried: Change = (edit) => runAndReport("change todos", services, () => edits.edit(edit));
   const view = vscode.window.createTreeView<Todo>("portico.todos", {
     treeDataProvider: {
       onDidChangeTreeData: redrawn.event,
@@ -39,7 +48,7 @@ export function showTodos(parts: Parts): vscode.Disposable {
     redrawn,
     view,
     view.onDidChangeCheckboxState(({ items }) => {
-      for (const [{ todoId }, state] of items) void tried(marked(todoId, state === Checked));
+      for (const [{ todoId }, state] of items) void tried(markTodo(todoId, state === Checked));
     }),
     current.detail.listen((detail) => {
       const { sessionId = "" } = detail?.summary ?? {};
@@ -50,7 +59,7 @@ export function showTodos(parts: Parts): vscode.Disposable {
       }
       edits.take(detail?.todos ?? []);
     }),
-    ...todoCommands(parts, change),
+    ...todoCommands(services, change),
   );
 }
 
@@ -63,27 +72,27 @@ function dragging(change: Change): vscode.TreeDragAndDropController<Todo> {
     },
     handleDrop: async (target, data) => {
       const todoId: unknown = data.get(DRAGGED)?.value;
-      if (typeof todoId === "string") await change(movedBefore(todoId, target?.todoId));
+      if (typeof todoId === "string") await change(moveTodoBefore(todoId, target?.todoId));
     },
   };
 }
 
-function todoCommands(parts: Parts, change: Change): vscode.Disposable[] {
-  const onTodo = (name: string, editOf: (todoId: string) => Edit): vscode.Disposable =>
-    command(name, parts, async (given) => {
-      const todoId = idIn(given, "todoId");
+function todoCommands(services: Services, change: Change): vscode.Disposable[] {
+  const onTodo = (name: string, editOf: (todoId: string) => TodoEdit): vscode.Disposable =>
+    registerCommand(name, services, async (given) => {
+      const todoId = readId(given, "todoId");
       if (todoId !== undefined) await change(editOf(todoId));
     });
   return [
-    command("addTodo", parts, async () => {
-      if ((await sessionFor(parts, undefined)) === undefined) return;
-      const asked = { title: "Add Todo", prompt: "What is to be done" };
+    registerCommand("addTodo", services, async () => {
+      if ((await resolveSession(services, undefined)) === undefined) return;
+      const asked = { title: "Add Todo", prompt: "Describe the task" };
       const content = (await vscode.window.showInputBox(asked))?.trim() ?? "";
-      if (content !== "") await change(added(randomUUID(), content));
+      if (content !== "") await change(addTodo(randomUUID(), content));
     }),
-    onTodo("removeTodo", removed),
-    onTodo("moveTodoUp", (todoId) => moved(todoId, -1)),
-    onTodo("moveTodoDown", (todoId) => moved(todoId, 1)),
+    onTodo("removeTodo", removeTodo),
+    onTodo("moveTodoUp", (todoId) => moveTodo(todoId, -1)),
+    onTodo("moveTodoDown", (todoId) => moveTodo(todoId, 1)),
   ];
 }
 
@@ -91,7 +100,7 @@ function todoItem({ todoId, content, status }: Todo): vscode.TreeItem {
   const item = new vscode.TreeItem(content);
   item.id = todoId;
   item.checkboxState = status === Progress.COMPLETED ? Checked : Unchecked;
-  item.description = status === Progress.IN_PROGRESS ? "under way" : "";
+  item.description = status === Progress.IN_PROGRESS ? "in progress" : "";
   item.contextValue = "todo";
   return item;
 }

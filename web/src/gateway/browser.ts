@@ -1,11 +1,11 @@
-// The gateway of a page in a browser: it speaks with the server that it came from.
+// Gateway of a page in a browser: calls the server that it was loaded from.
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { AgentService } from "../generated/portico/v1/agent_pb";
 import { SignIn } from "./sign-in";
-import { createMemory, createVault } from "./storage";
-import type { Gateway } from "./types";
+import { createMemory, createDraftStore } from "./storage";
+import type { Gateway } from "./gateway";
 
 const LINKS = new Set(["http:", "https:", "mailto:"]);
 /** A browser carries no more than 64 KB beyond the end of a page. */
@@ -34,7 +34,7 @@ export function createBrowserGateway(): Gateway {
     clientId: crypto.randomUUID(),
     pageBuild: document.querySelector<HTMLMetaElement>('meta[name="portico-build"]')?.content ?? "",
     memory: createMemory(storage(() => localStorage)),
-    vault: createVault(storage(() => sessionStorage)),
+    draftStore: createDraftStore(storage(() => sessionStorage)),
     openLink,
     save,
     reload: () => location.reload(),

@@ -1,24 +1,23 @@
-// The token's short way through the page: from the address bar, which forgets it at once, to the
-// server, which answers with a cookie that no script can read.
+// Exchanges the token in the address bar, which is cleared at once, for a cookie that no script can read.
 
-export interface SignInPlace {
+export interface SignInBrowser {
   readonly location: Pick<Location, "hash" | "pathname" | "search">;
   readonly history: Pick<History, "replaceState">;
   readonly fetch: typeof fetch;
 }
 
 export class SignIn {
-  readonly #place: SignInPlace;
+  readonly #browser: SignInBrowser;
   #token: string | undefined;
   #exchange: Promise<void> | undefined;
 
-  constructor(place: SignInPlace) {
-    this.#place = place;
+  constructor(place: SignInBrowser) {
+    this.#browser = place;
   }
 
   /** Takes a token that stands in the address. */
   takeToken(): void {
-    const { location, history } = this.#place;
+    const { location, history } = this.#browser;
     const fragment = new URLSearchParams(location.hash.slice(1));
     const token = fragment.get("token");
     if (token === null) return;
@@ -40,7 +39,11 @@ export class SignIn {
 
   async #give(token: string): Promise<void> {
     const headers = { Authorization: `Bearer ${token}` };
-    const answer = await this.#place.fetch("/auth", { method: "POST", headers, credentials: "same-origin" });
+    const answer = await this.#browser.fetch("/auth", {
+      method: "POST",
+      headers,
+      credentials: "same-origin",
+    });
     if (answer.status >= 500) throw new TypeError(`the server answered with ${answer.status}`);
     if (this.#token === token) this.#token = undefined;
   }

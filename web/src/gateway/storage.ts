@@ -1,15 +1,15 @@
-// What the page keeps in the browser: what it remembers of itself, and words on their way to the server.
-// A browser may refuse to store anything; then things last as long as the page.
+// Browser storage of the page: its own state, and text that the server does not have yet. Where storage is refused,
+// both last as long as the page.
 
-import type { Memory, Vault } from "./types";
+import type { Memory, DraftStore } from "./gateway";
 
 const MEMORY_KEY = "portico";
 const MEMORY_VERSION = 1;
 
-export type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
+export type KeyValueStore = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 /** All of it under one key, with a version: what an unknown version wrote is not read. */
-export function createMemory(store: Store | undefined): Memory {
+export function createMemory(store: KeyValueStore | undefined): Memory {
   let values: Record<string, unknown> = {};
   const read = (): Record<string, unknown> => {
     try {
@@ -37,7 +37,7 @@ function isKept(kept: unknown): kept is { values: Record<string, unknown> } {
   return kept.version === MEMORY_VERSION && typeof kept.values === "object" && kept.values !== null;
 }
 
-export function createVault(store: Store | undefined): Vault {
+export function createDraftStore(store: KeyValueStore | undefined): DraftStore {
   const unstored = new Map<string, string>();
   return {
     get(key) {

@@ -1,6 +1,6 @@
-// A fetch for a page that cannot reach the server itself: its calls go through the extension, frame by frame.
+// A fetch for a page that cannot reach the server: its calls go through the extension as frames.
 
-import { PROTOCOL, type FromExtension, type FromPage } from "./frames";
+import { PROTOCOL, type ExtensionFrame, type PageFrame } from "./webview-frames";
 
 interface OpenCall {
   readonly answer: (response: Response) => void;
@@ -9,11 +9,11 @@ interface OpenCall {
 }
 
 export class Tunnel {
-  readonly #post: (frame: FromPage) => void;
+  readonly #post: (frame: PageFrame) => void;
   readonly #calls = new Map<number, OpenCall>();
   #last = 0;
 
-  constructor(post: (frame: FromPage) => void) {
+  constructor(post: (frame: PageFrame) => void) {
     this.#post = post;
   }
 
@@ -32,7 +32,7 @@ export class Tunnel {
   };
 
   /** Something came for a call. What belongs to none that is open has come too late. */
-  take(frame: FromExtension): void {
+  take(frame: ExtensionFrame): void {
     const call = this.#calls.get(frame.id);
     if (call === undefined) return;
     switch (frame.type) {

@@ -1,14 +1,13 @@
-// The gateway of a page in a VS Code webview: everything goes through the extension, which knows the server.
+// Gateway of a page in a VS Code webview: everything goes through the extension.
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { signal } from "@preact/signals";
 import { AgentService } from "../generated/portico/v1/agent_pb";
-import { EditorKeys } from "./editor-keys";
-import { PROTOCOL, framesFromExtension, type FromPage } from "./frames";
-import { createMemory, createVault, type Store } from "./storage";
+import type { EditorCommand, EditorContext, Gateway, KeyStore, Memory } from "./gateway";
+import { createDraftStore, createMemory, type KeyValueStore } from "./storage";
 import { Tunnel } from "./tunnel";
-import type { EditorCommand, EditorContext, Gateway, Memory } from "./types";
+import { framesFromExtension, PROTOCOL, type PageFrame } from "./webview-frames";
 
 export interface WebviewApi {
   postMessage(message: unknown): void;
@@ -20,10 +19,10 @@ export interface WebviewApi {
 const NOWHERE = "https://portico.invalid";
 
 export function createWebviewGateway(api: WebviewApi): Gateway {
-  const post = (frame: FromPage): void => api.postMessage({ protocol: PROTOCOL, frames: [frame] });
+  const post = (frame: PageFrame): void => api.postMessage({ protocol: PROTOCOL, frames: [frame] });
   const tunnel = new Tunnel(post);
   const editorContext = signal<EditorContext | undefined>(undefined);
-  const commands = new Commands();
+  const commands = new CommandQueue();
   const keys = new EditorKeys(post);
   window.addEventListener("message", (event) => {
     for (const frame of framesFromExtension(event.data)) {
@@ -45,12 +44,12 @@ export function createWebviewGateway(api: WebviewApi): Gateway {
       showThinking: metaContent("portico-show-thinking") === "yes",
       tabs: tabOf(metaContent("portico-session")),
     }),
-    vault: createVault(state),
+    draftStore: createDraftStore(state),
     editorContext,
     keys,
     onCommand: (act) => commands.listen(act),
-    showsFront: (sessionId) => post({ protocol: PROTOCOL, id: 0, type: "front", payload: { sessionId } }),
-    mendBuilds: () => post({ protocol: PROTOCOL, id: 0, type: "mend_builds", payload: null }),
+    reportFront: (sessionId) => post({ protocol: PROTOCOL, id: 0, type: "front", payload: { sessionId } }),
+    updateBuilds: () => post({ protocol: PROTOCOL, id: 0, type: "mend_builds", payload: null }),
     openLink: (url) => post({ protocol: PROTOCOL, id: 0, type: "open_link", payload: { url } }),
     openFile: (path, line, folder) =>
       post({ protocol: PROTOCOL, id: 0, type: "open_file", payload: { path, line: line ?? null, folder } }),
@@ -62,8 +61,8 @@ export function createWebviewGateway(api: WebviewApi): Gateway {
   };
 }
 
-/** Keeps what comes before anybody listens. */
-class Commands {
+/** Queues commands until there is a listener. */
+class CommandQueue {
   #waiting: EditorCommand[] = [];
   #act: ((command: EditorCommand) => void) | undefined;
 
@@ -96,7 +95,7 @@ function metaContent(name: string): string {
 }
 
 /** A view's own state outlives hiding and reloading it, which its storage does not. */
-function stateStore(api: WebviewApi): Store {
+function stateStore(api: WebviewApi): KeyValueStore {
   const read = (): Record<string, string> => {
     const state = api.getState();
     return typeof state === "object" && state !== null ? { ...(state as Record<string, string>) } : {};
@@ -108,4 +107,28 @@ function stateStore(api: WebviewApi): Store {
       api.setState(Object.fromEntries(Object.entries(read()).filter(([name]) => name !== key)));
     },
   };
+}
+
+export class EditorKeys implements KeyStore {
+  readonly #post: (frame: PageFrame) => void;
+  readonly #waiting = new Map<number, (problem: string) => void>();
+  #last = 0;
+
+  constructor(post: (frame: PageFrame) => void) {
+    this.#post = post;
+  }
+
+  set(name: string, value: string): Promise<string> {
+    const id = ++this.#last;
+    return new Promise((answered) => {
+      this.#waiting.set(id, answered);
+      this.#post({ protocol: PROTOCOL, id, type: "set_key", payload: { name, value } });
+    });
+  }
+
+  /** The editor has answered. */
+  take(id: number, problem: string): void {
+    this.#waiting.get(id)?.(problem);
+    this.#waiting.delete(id);
+  }
 }

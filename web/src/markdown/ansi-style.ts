@@ -1,4 +1,4 @@
-// How text of a terminal looks: the select-graphic-rendition codes, folded into small shared values.
+// Styles of terminal text: SGR codes folded into small shared values.
 
 /** One of the sixteen colours of the theme, or a colour of its own as CSS. */
 export type TerminalColor = number | string;
@@ -14,7 +14,7 @@ export interface TerminalStyle {
   readonly strike: boolean;
 }
 
-export const PLAIN: TerminalStyle = Object.freeze({
+export const PLAIN_STYLE: TerminalStyle = Object.freeze({
   foreground: undefined,
   background: undefined,
   bold: false,
@@ -26,7 +26,7 @@ export const PLAIN: TerminalStyle = Object.freeze({
 });
 
 const SWITCHES: ReadonlyMap<number, Partial<TerminalStyle>> = new Map<number, Partial<TerminalStyle>>([
-  [0, PLAIN],
+  [0, PLAIN_STYLE],
   [1, { bold: true }],
   [2, { dim: true }],
   [3, { italic: true }],
@@ -44,7 +44,7 @@ const SWITCHES: ReadonlyMap<number, Partial<TerminalStyle>> = new Map<number, Pa
 ]);
 
 /** The style after the parameters of one such code, for example "1;38;5;208". */
-export function restyle(style: TerminalStyle, parameters: string): TerminalStyle {
+export function applySgr(style: TerminalStyle, parameters: string): TerminalStyle {
   let next = style;
   const groups = parameters.split(";");
   for (let index = 0; index < groups.length; index += 1) {
@@ -112,13 +112,13 @@ function rgb(...channels: [number, number, number]): string {
 }
 
 /** What to paint with: colours, or the two of the page itself, "text" and "back". */
-export interface Paint {
+export interface TerminalColors {
   readonly foreground: TerminalColor | undefined;
   readonly background: TerminalColor | undefined;
 }
 
 /** The colours of a style. Gray and uncoloured text on a coloured ground gets the colour that can be read there. */
-export function paintOf(style: TerminalStyle): Paint {
+export function colorsOf(style: TerminalStyle): TerminalColors {
   const { foreground, background } = style.inverse
     ? { foreground: style.background ?? "back", background: style.foreground ?? "text" }
     : style;
@@ -138,7 +138,7 @@ function contrastTo(background: string): string {
 }
 
 // Equal styles are one object, so that neighbours can be compared by identity.
-const known = new Map<string, TerminalStyle>([[JSON.stringify(PLAIN), PLAIN]]);
+const known = new Map<string, TerminalStyle>([[JSON.stringify(PLAIN_STYLE), PLAIN_STYLE]]);
 const MOST_KNOWN = 4_096;
 
 function shared(style: TerminalStyle): TerminalStyle {

@@ -1,4 +1,4 @@
-// The one tag of HTML that agents cannot do without: a cell of a table has no other way to begin a new line.
+// The <br> tag, which table cells need for line breaks.
 
 import type { StateInline } from "markdown-it";
 

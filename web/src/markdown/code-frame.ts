@@ -1,9 +1,8 @@
-// One block of code on the page: its language, buttons to copy and to wrap, and the code, long code in part.
+// A block of code with its language and buttons to copy and wrap. Long code is shown in part.
 
-import { copyText } from "./copying";
-import { countLines, iconButton, showAllButton, showAllLabel } from "./elements";
-import { whenIdle } from "./idle";
-import { CodePainter } from "./painter";
+import { countLines, iconButton, showAllButton, showAllLabel } from "./code-buttons";
+import { CodePainter } from "./code-painter";
+import { whenIdle } from "./idle-queue";
 
 /** Longer code shows its beginning, until the reader asks for all of it. */
 const MANY_LINES = 400;
@@ -162,4 +161,25 @@ export class CodeFrame {
     header.append(name, feedback, wrap, copy);
     return header;
   }
+}
+
+const FEEDBACK_MS = 1_500;
+const running = new WeakMap<HTMLElement, number>();
+
+export async function copyText(text: string, button: HTMLElement, feedback: HTMLElement): Promise<void> {
+  let said: string;
+  try {
+    await navigator.clipboard.writeText(text);
+    said = "Copied";
+  } catch {
+    said = "Could not copy";
+  }
+  feedback.textContent = said;
+  button.classList.toggle("copied", said === "Copied");
+  clearTimeout(running.get(button));
+  const timer = setTimeout(() => {
+    feedback.textContent = "";
+    button.classList.remove("copied");
+  }, FEEDBACK_MS);
+  running.set(button, timer as unknown as number);
 }

@@ -1,17 +1,17 @@
-// Colours code: text in, runs of text with the name of a colour out. Knows no DOM.
+// Syntax highlighting: text in, coloured runs out. Knows no DOM.
 
 import type { Emitter, HLJSApi } from "highlight.js";
 import core from "highlight.js/lib/core";
-import { LANGUAGES, MORE_NAMES } from "./languages";
+import { LANGUAGES, ALIASES } from "./highlight-languages";
 
 /** Text of one colour. The name is a class of style/code.css, or empty for plain text. */
-export interface Run {
+export interface ColorRun {
   readonly color: string;
   readonly text: string;
 }
 
 export interface Highlighted {
-  readonly runs: readonly Run[];
+  readonly runs: readonly ColorRun[];
   /** The code ended outside every string, comment and the like, so the next line can begin afresh. */
   readonly complete: boolean;
 }
@@ -83,7 +83,7 @@ function prepared(): HLJSApi {
     for (const [name, language] of Object.entries(LANGUAGES)) {
       highlighter.registerLanguage(name, language);
     }
-    for (const [alias, name] of Object.entries(MORE_NAMES)) {
+    for (const [alias, name] of Object.entries(ALIASES)) {
       highlighter.registerAliases(alias, { languageName: name });
     }
   }
@@ -92,7 +92,7 @@ function prepared(): HLJSApi {
 
 /** Collects runs instead of writing HTML, so that nothing has to be parsed or trusted afterwards. */
 class RunEmitter implements Emitter {
-  readonly runs: Run[] = [];
+  readonly runs: ColorRun[] = [];
   readonly #colors: string[] = [""];
 
   startScope(name: string): void {
@@ -132,7 +132,7 @@ class RunEmitter implements Emitter {
     return "";
   }
 
-  #add(run: Run): void {
+  #add(run: ColorRun): void {
     const last = this.runs.at(-1);
     if (last?.color === run.color) {
       this.runs[this.runs.length - 1] = { color: run.color, text: last.text + run.text };

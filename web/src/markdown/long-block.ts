@@ -1,16 +1,16 @@
-// A block so long that it came in several pieces: shows the first ones, and the rest when the reader asks.
+// A block that came in several parts: shows the first ones, and the rest on request.
 
-import { countLines, showAllButton, showAllLabel } from "./elements";
-import { whenIdle } from "./idle";
+import { countLines, showAllButton, showAllLabel } from "./code-buttons";
+import { whenIdle } from "./idle-queue";
 
 const MANY_LINES = 400;
 const MANY_CHARACTERS = 65_536;
 
-const putAway = new WeakSet<HTMLElement>();
+const hiddenHolders = new WeakSet<HTMLElement>();
 
 /** Whether what belongs into a holder waits for the reader to ask for it. */
-export function isPutAway(holder: HTMLElement): boolean {
-  return putAway.has(holder);
+export function isHidden(holder: HTMLElement): boolean {
+  return hiddenHolders.has(holder);
 }
 
 export class LongBlock {
@@ -35,7 +35,7 @@ export class LongBlock {
       return;
     }
     this.#hidden.set(holder, action);
-    putAway.add(holder);
+    hiddenHolders.add(holder);
     if (this.#expanded) {
       return;
     }
@@ -64,7 +64,7 @@ export class LongBlock {
     whenIdle(() => {
       for (const [holder, show] of this.#hidden) {
         this.#hidden.delete(holder);
-        putAway.delete(holder);
+        hiddenHolders.delete(holder);
         show();
         break;
       }

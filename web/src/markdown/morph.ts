@@ -1,14 +1,14 @@
-// Makes live DOM equal to freshly rendered DOM and keeps every node that can stay, so that a selection,
-// a scroll position and the browser's layout survive while the text behind them grows.
+// Makes live DOM equal to freshly rendered DOM and keeps every node that can stay, so that selection, scroll position
+// and layout survive while the text grows.
 
-export interface Adoption {
+export interface MorphHooks {
   /** Gives the node that goes onto the page in place of a rendered one. */
   adopt(fresh: Node): Node;
   /** Lets a live node take over what a rendered one says, or returns false if it cannot. */
   update(live: Node, fresh: Node): boolean | undefined;
 }
 
-export function morph(parent: Node, fresh: Node, adoption: Adoption): void {
+export function morph(parent: Node, fresh: Node, adoption: MorphHooks): void {
   let live = parent.firstChild;
   let next: ChildNode | null;
   for (let node = fresh.firstChild; node !== null; node = next) {
@@ -39,7 +39,7 @@ export function changeText(live: Text, text: string): void {
   live.replaceData(same, data.length - same, text.slice(same));
 }
 
-function takeOver(live: Node, fresh: Node, adoption: Adoption): boolean {
+function takeOver(live: Node, fresh: Node, adoption: MorphHooks): boolean {
   if (live instanceof Text && fresh instanceof Text) {
     changeText(live, fresh.data);
     return true;

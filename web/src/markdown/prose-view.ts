@@ -1,14 +1,15 @@
-// Keeps the DOM of one Markdown text up to date while the text grows: finished blocks are not touched again,
-// and no call works longer than a part of a frame.
+// Keeps the DOM of a growing Markdown text up to date: finished blocks are not touched again, and no call takes longer
+// than part of a frame.
 
-import { BlockSplitter, type CodeBlock, type TextBlock } from "./blocks";
-import { CLOSED_CODE, OPEN_CODE } from "./adoption";
+import type { CodeBlock, TextBlock } from "./block";
+import { BlockSplitter } from "./block-splitter";
+import { CLOSED_CODE, OPEN_CODE } from "./nested-code";
 import { CodeFrame } from "./code-frame";
-import { isPutAway, LongBlock } from "./long-block";
+import { isHidden, LongBlock } from "./long-block";
 import { morph } from "./morph";
 import { languageOf, type References } from "./parser";
-import { growsFrom } from "./growth";
-import { renderBlock } from "./render";
+import { growsFrom } from "./text-growth";
+import { renderBlock } from "./block-renderer";
 
 const AT_ONCE_MS = 8;
 const FEED = 8_192;
@@ -146,7 +147,7 @@ export class ProseView {
     for (const index of late.blocks) {
       const block = this.#splitter.blocks[index];
       const holder = this.#holders[index];
-      if (block?.type === "text" && holder !== undefined && !isPutAway(holder)) {
+      if (block?.type === "text" && holder !== undefined && !isHidden(holder)) {
         this.#showText(holder, block, late.references, true);
       }
     }

@@ -1,4 +1,4 @@
-// Markdown on the page: gives the text to a view that keeps the DOM, and hands on what the reader clicks.
+// Component that shows Markdown and reports clicks on links and files.
 
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";

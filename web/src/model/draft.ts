@@ -1,38 +1,35 @@
-// The person's words before they are sent. They are in the vault at every key, at the server soon
-// after, and nobody takes them away while the person types.
+// The draft of a session: stored locally at every key, at the server soon after, and never replaced while the user
+// types.
 
 import { signal, type Signal } from "@preact/signals";
-import type { Vault } from "../gateway/types";
-import type { Cancel, World } from "../gateway/world";
+import type { DraftStore } from "../gateway/gateway";
+import type { Cancel, Environment } from "../gateway/environment";
 import type { Desk } from "../generated/portico/v1/agent_pb";
-import { isLost } from "./failures";
+import { isLost } from "./call-failure";
 
 /** After the last key; the server has the words a tenth of a second later, or is slow. */
 const PAUSE = 200;
 /** While keys keep coming. */
 const LONGEST_UNSAVED = 1_000;
-/**
- * A person who has not touched a key for so long is not typing, and nobody elsewhere still types what was
- * begun before the words from here could be seen there.
- */
+/** Pause after which typing has ended, here and in another window that could not see these words yet. */
 const QUIET = 1_500;
 const FIRST_RETRY = 500;
 const LONGEST_RETRY = 5_000;
 
 export interface DraftPorts {
-  readonly world: World;
-  readonly vault: Vault;
-  readonly vaultKey: string;
+  readonly environment: Environment;
+  readonly store: DraftStore;
+  readonly storeKey: string;
   readonly clientId: string;
   /** Resolves when the server has the words. */
   save(text: string): Promise<void>;
 }
 
 export class Draft {
-  /** Written by whoever types; also from here, when words come from elsewhere. */
+  /** Written by the composer, and from here when text comes from another window. */
   readonly text: Signal<string>;
   /** What else was written here, in another window at the same time; the person takes it or leaves it. */
-  readonly aside: Signal<string | undefined>;
+  readonly conflict: Signal<string | undefined>;
   readonly #ports: DraftPorts;
   /** There was nothing of ours to begin with, so what the server has is to be kept. */
   readonly #blind: boolean;
@@ -50,19 +47,19 @@ export class Draft {
   #lastKey = -Infinity;
   #lastSaved = -Infinity;
   #retryIn = FIRST_RETRY;
-  /** What the person has seen; anything else in `text` is theirs. */
+  /** Last text shown by this class; any other text was typed. */
   #seen: string;
   /** The server has words of another window, which do not take the place of those that were typed here. */
-  #holds = false;
-  #due: Cancel = () => undefined;
-  #calm: Cancel = () => undefined;
+  #isInConflict = false;
+  #cancelSave: Cancel = () => undefined;
+  #cancelSettle: Cancel = () => undefined;
 
   constructor(ports: DraftPorts) {
     this.#ports = ports;
-    const kept = ports.vault.get(ports.vaultKey);
+    const kept = ports.store.get(ports.storeKey);
     this.#seen = kept ?? "";
     this.text = signal(this.#seen);
-    this.aside = signal(ports.vault.get(asideKey(ports)));
+    this.conflict = signal(ports.store.get(conflictKey(ports)));
     this.#blind = kept === undefined;
     this.#unsaved = kept !== undefined;
   }
@@ -73,27 +70,27 @@ export class Draft {
       this.text.subscribe((text) => {
         if (text !== this.#seen) this.#typed(text);
       }),
-      this.aside.subscribe((words) => this.#ports.vault.set(asideKey(this.#ports), words)),
-      this.#ports.world.onLeave(() => this.#saveAtOnce()),
+      this.conflict.subscribe((words) => this.#ports.store.set(conflictKey(this.#ports), words)),
+      this.#ports.environment.onLeave(() => this.#saveAtOnce()),
     );
   }
 
   close(): void {
     this.#saveAtOnce();
-    this.#due();
-    this.#calm();
+    this.#cancelSave();
+    this.#cancelSettle();
     for (const end of this.#ends.splice(0)) end();
   }
 
-  /** The desk at the server, whoever changed it. Desks come in the order of their revisions. */
-  hear(desk: Desk): void {
-    if (desk.clientId === this.#ports.clientId && desk.draft === this.#saving) this.#echoed = true;
-    const isNews = desk.clientId !== this.#ports.clientId && desk.draft !== this.#atServer;
-    if (this.#atServer === undefined) this.#meet(desk.draft);
-    this.#atServer = desk.draft;
+  /** Receives the server's drafts, in the order of their revisions. */
+  receive(drafts: Desk): void {
+    if (drafts.clientId === this.#ports.clientId && drafts.draft === this.#saving) this.#echoed = true;
+    const isNews = drafts.clientId !== this.#ports.clientId && drafts.draft !== this.#atServer;
+    if (this.#atServer === undefined) this.#mergeFirst(drafts.draft);
+    this.#atServer = drafts.draft;
     if (isNews) {
       this.#isUnclear = true;
-      this.#compare(desk.draft);
+      this.#compare(drafts.draft);
     }
     this.#settle();
   }
@@ -115,25 +112,26 @@ export class Draft {
   }
 
   #typed(text: string): void {
-    const { world, vault, vaultKey } = this.#ports;
+    const { environment, store, storeKey } = this.#ports;
     this.#seen = text;
-    const now = world.now();
+    const now = environment.now();
     this.#lastKey = now;
     if (!this.#unsaved) this.#unsavedSince = now;
     this.#unsaved = true;
     this.#retryIn = FIRST_RETRY;
-    vault.set(vaultKey, text);
-    if (this.aside.peek() !== undefined && has(text, this.aside.peek())) this.aside.value = undefined;
+    store.set(storeKey, text);
+    if (this.conflict.peek() !== undefined && containsText(text, this.conflict.peek()))
+      this.conflict.value = undefined;
     this.#saveIn(Math.min(PAUSE, this.#unsavedSince + LONGEST_UNSAVED - now));
   }
 
   /** The server's first word. What was typed before it came goes behind what was there. */
-  #meet(draft: string): void {
+  #mergeFirst(draft: string): void {
     if (!this.#unsaved) return;
     const mine = this.text.peek();
     if (this.#blind && draft !== "" && !mine.startsWith(draft)) {
       this.#adopt(`${draft}\n${mine}`);
-      this.#ports.vault.set(this.#ports.vaultKey, this.text.peek());
+      this.#ports.store.set(this.#ports.storeKey, this.text.peek());
     }
     this.#saveIn(0);
   }
@@ -141,57 +139,57 @@ export class Draft {
   /** What another window wrote while the person writes here: neither takes the other's place. */
   #compare(theirs: string): void {
     const mine = this.text.peek();
-    if (!this.#holds && !this.#unsaved && this.#quietIn() <= 0) return;
+    if (!this.#isInConflict && !this.#unsaved && this.#quietIn() <= 0) return;
     if (theirs.trim() === "") {
-      if (this.#holds) this.#goOnAlone();
-    } else if (has(theirs, mine) || has(mine, theirs)) {
-      this.#letGo();
+      if (this.#isInConflict) this.#resolveConflict();
+    } else if (containsText(theirs, mine) || containsText(mine, theirs)) {
+      this.#endConflict();
     } else {
-      this.#holds = true;
-      this.aside.value = theirs;
-      this.#ports.vault.set(this.#ports.vaultKey, mine);
+      this.#isInConflict = true;
+      this.conflict.value = theirs;
+      this.#ports.store.set(this.#ports.storeKey, mine);
     }
   }
 
   /** The other window has sent its words, or does not want them any more. */
-  #goOnAlone(): void {
-    this.#holds = false;
-    this.aside.value = undefined;
+  #resolveConflict(): void {
+    this.#isInConflict = false;
+    this.conflict.value = undefined;
     this.#unsaved = true;
     this.#saveIn(0);
   }
 
   /** Both windows have the same words in the end, or one has those of both. */
-  #letGo(): void {
-    if (this.#holds && !this.#unsaved) this.#ports.vault.set(this.#ports.vaultKey, undefined);
-    this.#holds = false;
+  #endConflict(): void {
+    if (this.#isInConflict && !this.#unsaved) this.#ports.store.set(this.#ports.storeKey, undefined);
+    this.#isInConflict = false;
   }
 
   /** Shows what the server has, unless that takes something from the person. */
   #settle(): void {
-    this.#calm();
+    this.#cancelSettle();
     const words = this.#atServer;
     if (words === undefined || this.#unsaved) return;
-    if (words === this.text.peek()) this.#letGo();
-    if (this.#holds || words === this.text.peek()) return;
+    if (words === this.text.peek()) this.#endConflict();
+    if (this.#isInConflict || words === this.text.peek()) return;
     const quietIn = this.#quietIn();
-    if (quietIn > 0) this.#calm = this.#ports.world.after(quietIn, () => this.#settle());
+    if (quietIn > 0) this.#cancelSettle = this.#ports.environment.after(quietIn, () => this.#settle());
     else this.#adopt(words);
   }
 
   #quietIn(): number {
-    return Math.max(this.#lastKey, this.#lastSaved) + QUIET - this.#ports.world.now();
+    return Math.max(this.#lastKey, this.#lastSaved) + QUIET - this.#ports.environment.now();
   }
 
   #adopt(words: string): void {
     this.#seen = words;
-    this.#ports.vault.set(this.#ports.vaultKey, undefined);
+    this.#ports.store.set(this.#ports.storeKey, undefined);
     this.text.value = words;
   }
 
   #saveIn(milliseconds: number): void {
-    this.#due();
-    this.#due = this.#ports.world.after(Math.max(0, milliseconds), () => this.saveNow());
+    this.#cancelSave();
+    this.#cancelSave = this.#ports.environment.after(Math.max(0, milliseconds), () => this.saveNow());
   }
 
   #saveAtOnce(): void {
@@ -200,12 +198,12 @@ export class Draft {
 
   async #save(): Promise<void> {
     const text = this.text.peek();
-    this.#due();
+    this.#cancelSave();
     this.#saving = text;
     this.#echoed = false;
     this.#isUnclear = false;
     this.#dueAgain = false;
-    this.#unsavedSince = this.#ports.world.now();
+    this.#unsavedSince = this.#ports.environment.now();
     const outcome = await this.#ports.save(text).then(
       () => "saved",
       (reason: unknown) => (isLost(reason) ? "lost" : "refused"),
@@ -218,14 +216,14 @@ export class Draft {
 
   #saved(text: string): void {
     this.#retryIn = FIRST_RETRY;
-    this.#lastSaved = this.#ports.world.now();
+    this.#lastSaved = this.#ports.environment.now();
     if (!this.#echoed && !this.#isUnclear) this.#atServer = text;
     if (this.text.peek() !== text) {
       if (this.#dueAgain) this.#saveAtOnce();
       return;
     }
     this.#unsaved = false;
-    if (!this.#holds) this.#ports.vault.set(this.#ports.vaultKey, undefined);
+    if (!this.#isInConflict) this.#ports.store.set(this.#ports.storeKey, undefined);
     this.#settle();
   }
 
@@ -235,11 +233,11 @@ export class Draft {
   }
 }
 
-function asideKey({ vaultKey }: DraftPorts): string {
-  return `${vaultKey} aside`;
+function conflictKey({ storeKey }: DraftPorts): string {
+  return `${storeKey} aside`;
 }
 
-/** Whether the one is in the other, so that whoever has this has that. */
-function has(words: string, others: string | undefined): boolean {
+/** Whether one text contains another. */
+function containsText(words: string, others: string | undefined): boolean {
   return words.includes((others ?? "").trim());
 }

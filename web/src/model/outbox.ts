@@ -1,19 +1,19 @@
-// Hands prompts to the server, and finds out in the end whether one arrived whose call was lost, or whose page was.
+// Sends prompts, and finds out later whether a prompt arrived whose call or page was lost.
 
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { Gateway } from "../gateway/types";
+import type { Gateway } from "../gateway/gateway";
 import { WhenBusy, type AttachmentSchema, type Desk } from "../generated/portico/v1/agent_pb";
 import type { Event } from "../generated/portico/v1/events_pb";
-import { isLost } from "./failures";
+import { isLost } from "./call-failure";
 import type { Outgoing, OutgoingAttachment, PromptItem } from "./types";
 
 const MEGABYTE = 1024 * 1024;
 /** As much as the server takes; a call with far more does not even reach what could say so. */
 const MOST_BYTES = 30 * MEGABYTE;
 
-/** A prompt of which nobody knows whether the server has it. */
-interface Missing {
+/** A prompt whose arrival at the server is unknown. */
+interface UnconfirmedPrompt {
   readonly text: string;
   readonly afterSeq: number;
   readonly queuedBefore: ReadonlySet<string>;
@@ -21,7 +21,7 @@ interface Missing {
 }
 
 /** The same, for the page that comes after this one. */
-interface Kept {
+interface StoredPrompt {
   readonly text: string;
   readonly afterSeq: number;
   readonly queued: readonly string[];
@@ -30,19 +30,19 @@ interface Kept {
 export class Outbox {
   readonly #gateway: Gateway;
   readonly #sessionId: string;
-  readonly #vaultKey: string;
-  #missing: Missing | undefined;
+  readonly #storeKey: string;
+  #missing: UnconfirmedPrompt | undefined;
   /** The page before this one sent it: it is known to be there, and the draft is not known yet. */
   #isFoundEarly = false;
   #queued: ReadonlySet<string> = new Set();
-  #isDeskKnown = false;
+  #areDraftsKnown = false;
 
-  /** Somebody may have sent a prompt and left before it was known to be there; `arrived` is told of it then. */
+  /** `arrived` is called when a prompt of an earlier page turns out to have arrived. */
   constructor(gateway: Gateway, sessionId: string, arrived: (text: string) => void) {
     this.#gateway = gateway;
     this.#sessionId = sessionId;
-    this.#vaultKey = `sent ${sessionId}`;
-    const kept = readKept(gateway.vault.get(this.#vaultKey));
+    this.#storeKey = `sent ${sessionId}`;
+    const kept = readStored(gateway.draftStore.get(this.#storeKey));
     if (kept === undefined) return;
     const { text, afterSeq, queued } = kept;
     this.#missing = { text, afterSeq, queuedBefore: new Set(queued), arrived: () => arrived(text) };
@@ -53,44 +53,46 @@ export class Outbox {
    * show up in the log or in the queue all the same, `arrived` is called.
    */
   async deliver(outgoing: Outgoing, lastSeq: number, arrived: () => void): Promise<void> {
-    requireRoom(outgoing);
+    requireSize(outgoing);
     const missing = { text: outgoing.text, afterSeq: lastSeq, queuedBefore: this.#queued, arrived };
     this.#missing = undefined;
-    const kept: Kept = { text: outgoing.text, afterSeq: lastSeq, queued: [...this.#queued] };
-    this.#gateway.vault.set(this.#vaultKey, JSON.stringify(kept));
+    const kept: StoredPrompt = { text: outgoing.text, afterSeq: lastSeq, queued: [...this.#queued] };
+    this.#gateway.draftStore.set(this.#storeKey, JSON.stringify(kept));
     try {
-      await this.#invoke({ text: outgoing.text, attachments: outgoing.attachments.map(attachment) });
+      await this.#submit({ text: outgoing.text, attachments: outgoing.attachments.map(attachment) });
     } catch (reason) {
       if (isLost(reason)) this.#missing = missing;
-      else this.#gateway.vault.set(this.#vaultKey, undefined);
+      else this.#gateway.draftStore.set(this.#storeKey, undefined);
       throw reason;
     }
-    this.#gateway.vault.set(this.#vaultKey, undefined);
+    this.#gateway.draftStore.set(this.#storeKey, undefined);
   }
 
   async deliverQueued(promptId: string): Promise<void> {
-    await this.#invoke({ queuedPromptId: promptId });
+    await this.#submit({ queuedPromptId: promptId });
   }
 
-  heardEvents(events: readonly Event[]): void {
+  receiveEvents(events: readonly Event[]): void {
     const found = events.some(
       ({ seq, payload }) =>
         payload.case === "promptSubmitted" &&
         payload.value.text === this.#missing?.text &&
         Number(seq) > this.#missing.afterSeq,
     );
-    if (found && this.#isDeskKnown) this.#found();
+    if (found && this.#areDraftsKnown) this.#found();
     else if (found) this.#isFoundEarly = true;
   }
 
-  heardDesk(desk: Desk): void {
-    this.#isDeskKnown = true;
-    this.#queued = new Set(desk.queue.map((prompt) => prompt.promptId));
+  receiveDrafts(drafts: Desk): void {
+    this.#areDraftsKnown = true;
+    this.#queued = new Set(drafts.queue.map((prompt) => prompt.promptId));
     const missing = this.#missing;
     if (missing === undefined) return;
     if (
       this.#isFoundEarly ||
-      desk.queue.some((prompt) => prompt.text === missing.text && !missing.queuedBefore.has(prompt.promptId))
+      drafts.queue.some(
+        (prompt) => prompt.text === missing.text && !missing.queuedBefore.has(prompt.promptId),
+      )
     ) {
       this.#found();
     }
@@ -100,38 +102,33 @@ export class Outbox {
     const missing = this.#missing;
     this.#missing = undefined;
     this.#isFoundEarly = false;
-    this.#gateway.vault.set(this.#vaultKey, undefined);
+    this.#gateway.draftStore.set(this.#storeKey, undefined);
     missing?.arrived();
   }
 
-  /** The turn goes on at the server without us; watching shows it. */
-  async #invoke(prompt: {
+  /** Resolves when the prompt is in the log or in the queue; the session's stream shows its turn. */
+  async #submit(prompt: {
     text?: string;
     attachments?: MessageInitShape<typeof AttachmentSchema>[];
     queuedPromptId?: string;
   }): Promise<void> {
-    const leave = new AbortController();
     const request = { sessionId: this.#sessionId, whenBusy: WhenBusy.QUEUE, ...prompt };
-    const answers = this.#gateway.client.invoke(request, { signal: leave.signal })[Symbol.asyncIterator]();
-    const first = await answers.next();
-    leave.abort();
-    if (first.done === true)
-      throw new ConnectError("The server said nothing about the prompt.", Code.Aborted);
+    await this.#gateway.client.submitPrompt(request);
   }
 }
 
-function requireRoom({ text, attachments }: Outgoing): void {
+function requireSize({ text, attachments }: Outgoing): void {
   const attached = attachments.reduce((sum, { data }) => sum + (data?.byteLength ?? 0), 0);
   const bytes = new TextEncoder().encode(text).byteLength + attached;
   if (bytes <= MOST_BYTES) return;
-  const size = `The prompt has ${Math.ceil(bytes / MEGABYTE)} MB with all that goes along; an agent can be sent ${MOST_BYTES / MEGABYTE} MB at once.`;
-  const wayOn = "Put what is long into a file of the folder and mention it: type @ and its name.";
+  const size = `The prompt is ${Math.ceil(bytes / MEGABYTE)} MB with attachments; the limit is ${MOST_BYTES / MEGABYTE} MB.`;
+  const wayOn = "Put long text in a file of the folder and mention it with @.";
   throw new ConnectError(`${size} ${wayOn}`, Code.InvalidArgument);
 }
 
-function readKept(words: string | undefined): Kept | undefined {
+function readStored(words: string | undefined): StoredPrompt | undefined {
   try {
-    return words === undefined ? undefined : (JSON.parse(words) as Kept);
+    return words === undefined ? undefined : (JSON.parse(words) as StoredPrompt);
   } catch {
     // Of another version, or cut off: the draft is there all the same.
     return undefined;
@@ -145,7 +142,7 @@ function attachment(outgoing: OutgoingAttachment): MessageInitShape<typeof Attac
 }
 
 /** What was sent with a prompt, as far as it can be sent again. */
-export function sentBefore(prompt: PromptItem): Outgoing {
+export function outgoingFrom(prompt: PromptItem): Outgoing {
   const { text, blocks } = prompt;
   return { text, attachments: blocks.filter((block) => !isMention(block, text)).flatMap(attachmentOf) };
 }

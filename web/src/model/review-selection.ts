@@ -1,44 +1,47 @@
-// What a person's decisions come to: which files and hunks go into the files now, and which are rejected.
-// Whatever nobody decided about goes along; what is denied, or in conflict without a decision, never does.
+// Selection that follows from decisions: which files and hunks are applied, and which are rejected. Undecided hunks are
+// applied; denied files and undecided conflicts are not.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ConflictSide, type FileChoiceSchema } from "../generated/portico/v1/agent_pb";
 import type { ProposedFile, ProposedHunk } from "../generated/portico/v1/events_pb";
-import { WHOLE, type Choices, type Decidable } from "./review-choices";
+import { WHOLE_FILE, type HunkDecisions, type DecidableFile } from "./hunk-decisions";
 
 export type FileChoice = MessageInitShape<typeof FileChoiceSchema>;
 
-export interface Selection {
+export interface ReviewSelection {
   /** Empty: with `everything` the whole proposal, without it nothing at all. */
   readonly chosen: readonly FileChoice[];
   readonly rejected: readonly FileChoice[];
   readonly everything: boolean;
-  readonly counts: Counts;
+  readonly counts: SelectionCounts;
 }
 
-export interface Counts {
+export interface SelectionCounts {
   /** Changes that can be chosen. */
   readonly changes: number;
   readonly chosen: number;
   readonly rejected: number;
   readonly files: number;
   readonly chosenFiles: number;
-  /** Files in conflict that nobody has decided about. */
+  /** Undecided files in conflict. */
   readonly undecidedConflicts: number;
   readonly denied: number;
 }
 
 /** The ids that a file can be chosen by. */
-export function decidable(file: ProposedFile, hunks: readonly ProposedHunk[] = file.hunks): Decidable {
+export function decidableFile(
+  file: ProposedFile,
+  hunks: readonly ProposedHunk[] = file.hunks,
+): DecidableFile {
   const ids = hunks.map((hunk) => hunk.hunkId);
-  return { path: file.path, hunkIds: ids.length === 0 ? [WHOLE] : ids };
+  return { path: file.path, hunkIds: ids.length === 0 ? [WHOLE_FILE] : ids };
 }
 
 export function selectionOf(
   files: readonly ProposedFile[],
-  choices: Choices,
+  decisions: HunkDecisions,
   hunksOf: (file: ProposedFile) => readonly ProposedHunk[],
-): Selection {
+): ReviewSelection {
   const chosen: FileChoice[] = [];
   const rejected: FileChoice[] = [];
   let [changes, chosenChanges, rejectedChanges, undecidedConflicts, denied] = [0, 0, 0, 0, 0];
@@ -49,14 +52,14 @@ export function selectionOf(
       everything = false;
       continue;
     }
-    const { path, hunkIds } = decidable(file, hunksOf(file));
-    const refused = hunkIds.filter((hunkId) => choices.of(path, hunkId) === false);
+    const { path, hunkIds } = decidableFile(file, hunksOf(file));
+    const refused = hunkIds.filter((hunkId) => decisions.of(path, hunkId) === false);
     const taken = hunkIds.filter((hunkId) => !refused.includes(hunkId));
     changes += hunkIds.length;
     rejectedChanges += refused.length;
     if (refused.length > 0) rejected.push(part(path, refused, hunkIds));
     if (refused.length > 0 || file.conflict) everything = false;
-    const side = choices.sideOf(path);
+    const side = decisions.sideOf(path);
     if (taken.length === 0) continue;
     if (file.conflict && side === undefined) {
       undecidedConflicts += 1;
@@ -66,7 +69,7 @@ export function selectionOf(
     const resolve = side === "person" ? ConflictSide.PERSON : ConflictSide.AGENT;
     chosen.push({ ...part(path, taken, hunkIds), ...(file.conflict && { resolve }) });
   }
-  const counts: Counts = {
+  const counts: SelectionCounts = {
     changes,
     chosen: chosenChanges,
     rejected: rejectedChanges,

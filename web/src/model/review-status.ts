@@ -1,7 +1,7 @@
-// How a session's changes reach the files, which other ways there are, and the way back to earlier states.
+// Review mode of a session, finishing its branch, and its checkpoints.
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import type { Gateway } from "../gateway/types";
+import type { Gateway } from "../gateway/gateway";
 import {
   ReviewMode,
   type Checkpoint,
@@ -9,13 +9,13 @@ import {
   type GetReviewStatusResponse,
   type ReviewEnding,
 } from "../generated/portico/v1/agent_pb";
-import { failureOf, isLost } from "./failures";
+import { failureOf, isLost } from "./call-failure";
 import type { Failure, SessionModel } from "./types";
 
 export class ReviewStatus {
   readonly #session: SessionModel;
   readonly #gateway: Gateway;
-  readonly #told: Signal<GetReviewStatusResponse | undefined> = signal(undefined);
+  readonly #latest: Signal<GetReviewStatusResponse | undefined> = signal(undefined);
   readonly mode: ReadonlySignal<ReviewMode>;
   readonly busy: Signal<boolean> = signal(false);
   /** What became of the last ending. */
@@ -27,22 +27,22 @@ export class ReviewStatus {
     this.mode = computed(() => session.detail.value?.summary?.mode || ReviewMode.DIRECT);
   }
 
-  get told(): ReadonlySignal<GetReviewStatusResponse | undefined> {
-    return this.#told;
+  get latest(): ReadonlySignal<GetReviewStatusResponse | undefined> {
+    return this.#latest;
   }
 
   /** Asks how things stand. That the server is away is told elsewhere. */
-  async ask(): Promise<void> {
+  async refresh(): Promise<void> {
     try {
-      this.#told.value = await this.#gateway.client.getReviewStatus({ sessionId: this.#session.id });
+      this.#latest.value = await this.#gateway.client.getReviewStatus({ sessionId: this.#session.id });
     } catch (reason) {
-      if (!isLost(reason)) this.#told.value = undefined;
+      if (!isLost(reason)) this.#latest.value = undefined;
     }
   }
 
   async setMode(mode: ReviewMode): Promise<void> {
     await this.#session.setMode(mode);
-    await this.ask();
+    await this.refresh();
   }
 
   /** Ends the work on a branch or in a worktree; true if it is ended. */
@@ -51,7 +51,7 @@ export class ReviewStatus {
     try {
       const { reference } = await this.#gateway.client.finishReview({ sessionId: this.#session.id, ending });
       this.ended.value = words(reference);
-      await this.ask();
+      await this.refresh();
       return true;
     } catch (reason) {
       this.#session.failure.value = failureOf(reason);

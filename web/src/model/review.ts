@@ -1,8 +1,8 @@
-// The review of one session's proposals: which one is looked at, what was decided about it, and what is done with it.
-// How a proposal stands is told by the events of the session; nothing here is taken for granted before they say so.
+// Review of a session's proposals: the open one, its decisions and actions. The state of a proposal comes from the
+// events of the session only.
 
 import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import type { Gateway } from "../gateway/types";
+import type { Gateway } from "../gateway/gateway";
 import type { FileContents } from "../generated/portico/v1/agent_pb";
 import {
   ProposalStatus,
@@ -10,10 +10,10 @@ import {
   type ProposedFile,
   type ProposedHunk,
 } from "../generated/portico/v1/events_pb";
-import { Choices } from "./review-choices";
-import { ReviewContents } from "./review-contents";
-import { countOf, ReviewDeeds } from "./review-deeds";
-import { decidable, selectionOf, type Selection } from "./review-selection";
+import { HunkDecisions } from "./hunk-decisions";
+import { ProposalContents } from "./proposal-contents";
+import { countOf, ReviewActions } from "./review-actions";
+import { decidableFile, selectionOf, type ReviewSelection } from "./review-selection";
 import { ReviewStatus } from "./review-status";
 import type { SessionModel } from "./types";
 
@@ -31,15 +31,15 @@ export class Review {
   readonly open: Signal<string | undefined> = signal(undefined);
   /** The file that the person wants to see first. */
   readonly wanted: Signal<string | undefined> = signal(undefined);
-  readonly deeds: ReviewDeeds;
+  readonly actions: ReviewActions;
   readonly status: ReviewStatus;
   /** As it stands now; undefined if none is looked at. */
   readonly proposal: ReadonlySignal<ProposalUpdated | undefined>;
-  readonly selection: ReadonlySignal<Selection>;
+  readonly selection: ReadonlySignal<ReviewSelection>;
   readonly #session: SessionModel;
   readonly #gateway: Gateway;
-  readonly #choices = new Map<string, Choices>();
-  readonly #contents = new Map<string, ReviewContents>();
+  readonly #decisions = new Map<string, HunkDecisions>();
+  readonly #contents = new Map<string, ProposalContents>();
   /** What a call has brought that no event has told yet. */
   readonly #fetched: Signal<ReadonlyMap<string, ProposalUpdated>> = signal(new Map());
   /** The revisions that decisions were compared with. */
@@ -49,10 +49,10 @@ export class Review {
     this.#session = session;
     this.#gateway = gateway;
     this.status = new ReviewStatus(session, gateway);
-    this.deeds = new ReviewDeeds({
+    this.actions = new ReviewActions({
       session,
       gateway,
-      choicesOf: (proposalId) => this.choicesOf(proposalId),
+      decisionsOf: (proposalId) => this.choicesOf(proposalId),
       selectionOf: (proposal) => this.selectionOf(proposal),
       take: (proposal) => this.#take(proposal),
     });
@@ -72,23 +72,23 @@ export class Review {
 
   /** The newest that is known of a proposal. */
   find(proposalId: string): ProposalUpdated | undefined {
-    const told = this.#told(proposalId);
+    const told = this.#latest(proposalId);
     const fetched = this.#fetched.value.get(proposalId);
     return fetched !== undefined && fetched.revision > (told?.revision ?? -1) ? fetched : told;
   }
 
-  choicesOf(proposalId: string): Choices {
-    const choices =
-      this.#choices.get(proposalId) ??
-      new Choices(this.#gateway.vault, `review ${this.#session.id} ${proposalId}`);
-    this.#choices.set(proposalId, choices);
-    return choices;
+  choicesOf(proposalId: string): HunkDecisions {
+    const decisions =
+      this.#decisions.get(proposalId) ??
+      new HunkDecisions(this.#gateway.draftStore, `review ${this.#session.id} ${proposalId}`);
+    this.#decisions.set(proposalId, decisions);
+    return decisions;
   }
 
-  contentsOf({ proposalId, revision }: ProposalUpdated): ReviewContents {
+  contentsOf({ proposalId, revision }: ProposalUpdated): ProposalContents {
     const before = this.#contents.get(proposalId);
     if (before?.revision === revision) return before;
-    const contents = new ReviewContents(revision, (path) => this.#load(proposalId, revision, path));
+    const contents = new ProposalContents(revision, (path) => this.#load(proposalId, revision, path));
     this.#contents.set(proposalId, contents);
     return contents;
   }
@@ -98,24 +98,24 @@ export class Review {
     return this.contentsOf(proposal).of(file.path).value?.hunks ?? file.hunks;
   }
 
-  selectionOf(proposal: ProposalUpdated): Selection {
-    const choices = this.choicesOf(proposal.proposalId);
-    return selectionOf(proposal.files, choices, (file) => this.hunksOf(proposal, file));
+  selectionOf(proposal: ProposalUpdated): ReviewSelection {
+    const decisions = this.choicesOf(proposal.proposalId);
+    return selectionOf(proposal.files, decisions, (file) => this.hunksOf(proposal, file));
   }
 
-  look(proposalId: string, path?: string): void {
+  show(proposalId: string, path?: string): void {
     batch(() => {
-      this.deeds.notice.value = undefined;
+      this.actions.notice.value = undefined;
       this.wanted.value = path;
       this.open.value = proposalId;
     });
   }
 
-  leave(): void {
+  close(): void {
     this.open.value = undefined;
   }
 
-  #told(proposalId: string): ProposalUpdated | undefined {
+  #latest(proposalId: string): ProposalUpdated | undefined {
     const inDetail = this.#session.detail.value?.proposals.find((one) => one.proposalId === proposalId);
     const item = this.#session.items.value.findLast(
       (one) => one.type === "proposal" && one.proposal.proposalId === proposalId,
@@ -137,17 +137,15 @@ export class Review {
     this.#settled.set(proposalId, revision);
     if (status !== ProposalStatus.OPEN) return;
     // A file that is told in short may have hunks that are not known yet.
-    const whole = files.filter((file) => !file.shortened).map((file) => decidable(file));
+    const whole = files.filter((file) => !file.shortened).map((file) => decidableFile(file));
     const shortened = files.filter((file) => file.shortened);
-    const choices = this.choicesOf(proposalId);
-    const kept = shortened.map((file) => ({ path: file.path, hunkIds: choices.idsOf(file.path) }));
-    const lost = choices.keepOnly([...whole, ...kept]);
-    if (before === undefined || before >= revision || this.deeds.busy.peek() !== undefined) return;
+    const decisions = this.choicesOf(proposalId);
+    const kept = shortened.map((file) => ({ path: file.path, hunkIds: decisions.idsOf(file.path) }));
+    const lost = decisions.keepOnly([...whole, ...kept]);
+    if (before === undefined || before >= revision || this.actions.busy.peek() !== undefined) return;
     const words =
-      lost === 0
-        ? "Your choices are kept."
-        : `${countOf(lost, "choice")} went with what is gone; the others are kept.`;
-    this.deeds.tell("warning", "The proposal has changed.", words);
+      lost === 0 ? "Your decisions are kept." : `${countOf(lost, "decision")} dropped; the others are kept.`;
+    this.actions.notify("warning", "The proposal has changed.", words);
   }
 
   async #load(proposalId: string, revision: number, path: string): Promise<FileContents | undefined> {
@@ -159,7 +157,7 @@ export class Review {
   }
 }
 
-const EMPTY: Selection = {
+const EMPTY: ReviewSelection = {
   chosen: [],
   rejected: [],
   everything: false,

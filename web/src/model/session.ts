@@ -1,11 +1,11 @@
-// One open session: everything its tab shows, and everything that can be done in it.
-// Its parts: a feed that follows the server, a draft that is never lost, an outbox for prompts.
+// One open session: everything its tab shows and can do. Made of a feed from the server, a draft, and an outbox for
+// prompts.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import type { Gateway } from "../gateway/types";
-import { browserWorld, type Cancel, type World } from "../gateway/world";
+import type { Gateway } from "../gateway/gateway";
+import { browserEnvironment, type Cancel, type Environment } from "../gateway/environment";
 import type {
   Desk,
   KeptPrompt,
@@ -16,14 +16,14 @@ import type {
 } from "../generated/portico/v1/agent_pb";
 import { QuestionAction, type PlanEntry, type Todo, type TurnState } from "../generated/portico/v1/events_pb";
 import { Draft } from "./draft";
-import { failureOf, isLost, isSignedOut } from "./failures";
-import { Feed } from "./feed";
-import { Outbox, sentBefore } from "./outbox";
-import { Reconnector } from "./reconnect";
+import { failureOf, isLost, isSignedOut } from "./call-failure";
+import { SessionFeed } from "./session-feed";
+import { Outbox, outgoingFrom } from "./outbox";
+import { Reconnector } from "./reconnector";
 import type { Connection, Decision, Failure, Item, Outgoing, PromptItem, SessionModel } from "./types";
 
 export interface SessionOptions {
-  readonly world?: World;
+  readonly environment?: Environment;
   /** How many events a page of the timeline has. */
   readonly pageSize?: number;
 }
@@ -32,9 +32,9 @@ export interface SessionOptions {
 export function createSessionModel(
   gateway: Gateway,
   sessionId: string,
-  { world = browserWorld, pageSize = 200 }: SessionOptions = {},
+  { environment = browserEnvironment, pageSize = 200 }: SessionOptions = {},
 ): SessionModel {
-  const session = new Session(gateway, sessionId, world, pageSize);
+  const session = new Session(gateway, sessionId, environment, pageSize);
   session.open();
   return session;
 }
@@ -54,78 +54,84 @@ class Session implements SessionModel {
   readonly id: string;
   readonly items: ReadonlySignal<readonly Item[]>;
   readonly detail: ReadonlySignal<SessionDetail | undefined>;
-  readonly desk: ReadonlySignal<Desk | undefined>;
+  readonly drafts: ReadonlySignal<Desk | undefined>;
   readonly state: ReadonlySignal<TurnState>;
   readonly hasEarlier: ReadonlySignal<boolean>;
   readonly plan: ReadonlySignal<readonly PlanEntry[]>;
   readonly todos: ReadonlySignal<readonly Todo[]>;
   readonly connection: ReadonlySignal<Connection>;
   readonly draft: Signal<string>;
-  readonly aside: Signal<string | undefined>;
+  readonly draftConflict: Signal<string | undefined>;
   readonly failure = signal<Failure | undefined>(undefined);
   readonly #gateway: Gateway;
-  readonly #feed: Feed;
-  readonly #words: Draft;
+  readonly #feed: SessionFeed;
+  readonly #draft: Draft;
   readonly #outbox: Outbox;
-  readonly #link: Reconnector;
+  readonly #reconnector: Reconnector;
   #forget: Cancel = () => undefined;
 
-  constructor(gateway: Gateway, sessionId: string, world: World, pageSize: number) {
-    const { vault, clientId } = gateway;
+  constructor(gateway: Gateway, sessionId: string, environment: Environment, pageSize: number) {
+    const { draftStore, clientId } = gateway;
     this.id = sessionId;
     this.#gateway = gateway;
     const save = (text: string): Promise<void> => this.#saveDraft(text);
-    this.#words = new Draft({ world, vault, vaultKey: `draft ${sessionId}`, clientId, save });
-    this.#outbox = new Outbox(gateway, sessionId, (text) => this.#words.sent(text));
-    this.#feed = new Feed({
+    this.#draft = new Draft({
+      environment,
+      store: draftStore,
+      storeKey: `draft ${sessionId}`,
+      clientId,
+      save,
+    });
+    this.#outbox = new Outbox(gateway, sessionId, (text) => this.#draft.sent(text));
+    this.#feed = new SessionFeed({
       gateway,
-      world,
+      environment,
       sessionId,
       pageSize,
-      heardEvents: (events) => this.#outbox.heardEvents(events),
-      heardDesk: (desk) => {
-        this.#words.hear(desk);
-        this.#outbox.heardDesk(desk);
+      onEvents: (events) => this.#outbox.receiveEvents(events),
+      onDrafts: (drafts) => {
+        this.#draft.receive(drafts);
+        this.#outbox.receiveDrafts(drafts);
       },
     });
-    this.#link = new Reconnector(gateway, world, {
-      talk: (line) => this.#feed.talk(line),
+    this.#reconnector = new Reconnector(gateway, environment, {
+      run: (line) => this.#feed.run(line),
       ended: (reason) => this.#isGone(reason),
     });
     this.items = this.#feed.items;
     this.detail = this.#feed.detail;
-    this.desk = this.#feed.desk;
+    this.drafts = this.#feed.drafts;
     this.state = this.#feed.state;
     this.hasEarlier = this.#feed.hasEarlier;
     this.plan = computed(() => this.detail.value?.plan ?? []);
     this.todos = computed(() => this.detail.value?.todos ?? []);
-    this.connection = this.#link.connection;
-    this.draft = this.#words.text;
-    this.aside = this.#words.aside;
+    this.connection = this.#reconnector.connection;
+    this.draft = this.#draft.text;
+    this.draftConflict = this.#draft.conflict;
   }
 
   open(): void {
-    this.#words.open();
+    this.#draft.open();
     this.#forget = effect(() => {
-      if (this.connection.value.state === "live") this.#words.saveNow();
+      if (this.connection.value.state === "live") this.#draft.saveNow();
     });
     this.wake();
   }
 
   wake(): void {
-    this.#link.wake();
+    this.#reconnector.wake();
   }
 
   pause(): void {
-    this.#words.saveNow();
-    this.#link.pause();
+    this.#draft.saveNow();
+    this.#reconnector.pause();
     this.#feed.flush();
   }
 
   dispose(): void {
     this.pause();
     this.#forget();
-    this.#words.close();
+    this.#draft.close();
   }
 
   async loadEarlier(): Promise<void> {
@@ -134,12 +140,12 @@ class Session implements SessionModel {
 
   async send(outgoing: Outgoing): Promise<boolean> {
     if (outgoing.text.trim() === "" && outgoing.attachments.length === 0) return false;
-    return await this.#deliver(outgoing, () => this.#words.sent(outgoing.text));
+    return await this.#deliver(outgoing, () => this.#draft.sent(outgoing.text));
   }
 
   async retry(): Promise<void> {
     const prompt = await this.#try(() => this.#lastPrompt());
-    if (prompt !== undefined) await this.#deliver(sentBefore(prompt), () => undefined);
+    if (prompt !== undefined) await this.#deliver(outgoingFrom(prompt), () => undefined);
   }
 
   async stop(force = false): Promise<void> {
@@ -201,11 +207,12 @@ class Session implements SessionModel {
   async findFiles(
     query: string,
   ): Promise<readonly { path: string; matched: readonly number[] }[] | undefined> {
-    return (await this.#look(() => this.#gateway.client.findFiles({ sessionId: this.id, query })))?.files;
+    return (await this.#tryQuietly(() => this.#gateway.client.findFiles({ sessionId: this.id, query })))
+      ?.files;
   }
 
   async listPrompts(): Promise<readonly KeptPrompt[] | undefined> {
-    return (await this.#look(() => this.#gateway.client.listPrompts({ workspace: this.#workspace })))
+    return (await this.#tryQuietly(() => this.#gateway.client.listPrompts({ workspace: this.#workspace })))
       ?.prompts;
   }
 
@@ -252,7 +259,7 @@ class Session implements SessionModel {
   }
 
   /** A call at each letter: that the server is away is told by the connection, and not so often. */
-  async #look<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
+  async #tryQuietly<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
     try {
       return await call();
     } catch (reason) {

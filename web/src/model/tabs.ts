@@ -1,8 +1,8 @@
-// The tabs that are open: which sessions, in which order, and which one is in front.
-// Remembered by this page; what is in a tab is the business of its session.
+// Open tabs: sessions, order, and the one in front. Remembered by this page.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
-import type { Memory } from "../gateway/types";
+import type { Memory } from "../gateway/gateway";
+import { asRecord } from "./json";
 
 const KEY = "tabs";
 /** How many closed tabs can be opened again. */
@@ -23,7 +23,7 @@ export class TabsModel {
 
   constructor(memory: Memory) {
     this.#memory = memory;
-    const kept = record(memory.get(KEY));
+    const kept = asRecord(memory.get(KEY));
     const open = [...new Set(strings(kept["open"]))];
     const active = open.find((sessionId) => sessionId === kept["active"]) ?? open[0];
     this.#tabs.value = { open, active };
@@ -97,10 +97,6 @@ export class TabsModel {
   #keep(): void {
     this.#memory.set(KEY, { ...this.#tabs.peek(), closed: this.#closed });
   }
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function strings(value: unknown): string[] {

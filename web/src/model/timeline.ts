@@ -1,18 +1,17 @@
-// The timeline of one session: every event once, in order, as the items that a person sees.
-// It knows nothing of where events come from; its owner loads pages and heals gaps.
+// Timeline of one session: every event once, in order, as items. Its owner loads pages and fills gaps.
 
 import type { Event } from "../generated/portico/v1/events_pb";
-import { Fold } from "./fold";
+import { EventFold } from "./event-fold";
 import type { Item } from "./types";
 
 /** Events that are missing: nothing from there on was taken. */
-export interface Gap {
+export interface MissingEvents {
   readonly firstMissing: number;
   readonly lastMissing: number;
 }
 
 export class Timeline {
-  #fold: Fold | undefined;
+  #fold: EventFold | undefined;
   #items: readonly Item[] | undefined = [];
   #firstSeq = 0;
   #lastSeq = 0;
@@ -32,11 +31,11 @@ export class Timeline {
   }
 
   /** Takes newer events. The first of all may stand anywhere in the log. */
-  append(events: readonly Event[]): Gap | undefined {
+  append(events: readonly Event[]): MissingEvents | undefined {
     for (const event of events) {
       const seq = Number(event.seq);
       if (this.#fold === undefined) {
-        this.#fold = new Fold(event);
+        this.#fold = new EventFold(event);
         this.#firstSeq = seq;
       } else if (seq <= this.#lastSeq) {
         continue;
@@ -51,7 +50,7 @@ export class Timeline {
   }
 
   /** Takes the page right before its first event, oldest first. Takes all of it or nothing. */
-  prepend(events: readonly Event[]): Gap | undefined {
+  prepend(events: readonly Event[]): MissingEvents | undefined {
     if (this.#fold === undefined) return this.append(events);
     const older = new Timeline();
     const gap = older.append(events.filter((event) => Number(event.seq) < this.#firstSeq));

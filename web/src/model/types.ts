@@ -1,4 +1,4 @@
-// The words that the model and the views share. Values only: nothing here does anything.
+// Types shared by the model and the views. Values only.
 
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import type {
@@ -50,7 +50,7 @@ export type Item =
   | ProposalItem
   | MarkItem;
 
-interface ItemBase {
+export interface ItemBase {
   /** Stable for the life of the item, unique in the session. */
   readonly key: string;
   /** The first and the last event that went into it. */
@@ -63,7 +63,7 @@ interface ItemBase {
 export interface PromptItem extends ItemBase {
   readonly type: "prompt";
   readonly text: string;
-  readonly blocks: readonly Block[];
+  readonly blocks: readonly ContentBlock[];
   /** How the folder was before this was asked, where that was kept. */
   readonly checkpoint?: CheckpointCreated;
 }
@@ -72,7 +72,7 @@ export interface PromptItem extends ItemBase {
 export interface AnswerItem extends ItemBase {
   readonly type: "answer";
   readonly text: string;
-  readonly blocks: readonly Block[];
+  readonly blocks: readonly ContentBlock[];
   readonly open: boolean;
   /** Its beginning lies in a page that is not loaded yet. */
   readonly partial: boolean;
@@ -81,7 +81,7 @@ export interface AnswerItem extends ItemBase {
 export interface ThoughtItem extends ItemBase {
   readonly type: "thought";
   readonly text: string;
-  readonly blocks: readonly Block[];
+  readonly blocks: readonly ContentBlock[];
   readonly open: boolean;
   readonly partial: boolean;
   readonly durationMs: number;
@@ -162,7 +162,7 @@ export interface MarkItem extends ItemBase {
 }
 
 /** An ACP content block that is not text. */
-export interface Block {
+export interface ContentBlock {
   readonly type: "image" | "audio" | "resource_link" | "resource" | "other";
   readonly name: string;
   readonly mimeType: string;
@@ -215,11 +215,11 @@ export interface SessionModel {
   readonly hasEarlier: ReadonlySignal<boolean>;
   readonly plan: ReadonlySignal<readonly PlanEntry[]>;
   readonly todos: ReadonlySignal<readonly Todo[]>;
-  readonly desk: ReadonlySignal<Desk | undefined>;
+  readonly drafts: ReadonlySignal<Desk | undefined>;
   /** The person's own words in the composer; saved at the server within 300 ms. */
   readonly draft: Signal<string>;
   /** What another window wrote while the person wrote here. It is theirs to use or to drop. */
-  readonly aside: Signal<string | undefined>;
+  readonly draftConflict: Signal<string | undefined>;
   /** The last call that failed and has not been dismissed. */
   readonly failure: Signal<Failure | undefined>;
 
@@ -262,7 +262,7 @@ export interface Decision {
 }
 
 /** The list of sessions, live. */
-export interface SessionsModel {
+export interface SessionListModel {
   readonly sessions: ReadonlySignal<readonly SessionSummary[]>;
   readonly search: Signal<string>;
   readonly more: ReadonlySignal<boolean>;

@@ -1,3 +1,3 @@
-// Sheets are bundled with the page; importing one has no value.
+// Style sheets are bundled with the page; importing one has no value.
 
 declare module "*.css";

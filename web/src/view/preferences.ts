@@ -1,7 +1,7 @@
-// What a person set about this page itself. Every part of the page reads the same signals.
+// Preferences of this page, shared as signals.
 
 import { signal, type Signal } from "@preact/signals";
-import type { Memory } from "../gateway/types";
+import type { Memory } from "../gateway/gateway";
 
 export type SendKey = "enter" | "ctrl_enter";
 export type Theme = "system" | "light" | "dark";
@@ -12,7 +12,7 @@ export interface Preferences {
   readonly theme: Signal<Theme>;
   /** Both sides of a change beside each other, where there is room. */
   readonly splitDiffs: Signal<boolean>;
-  /** Tell of a turn that ended, or of a question, while nobody looks at the page. */
+  /** Notify of ended turns and requests while the page is hidden. */
   readonly notify: Signal<boolean>;
 }
 

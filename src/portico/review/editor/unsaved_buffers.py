@@ -20,6 +20,13 @@ from portico.sessions.windows import Window, Windows
 _MOST = 200
 
 
+class NoWindows:
+    """Implements `Windows` for a host without attached windows."""
+
+    def of(self, workspace: Path) -> Window | None:
+        return None
+
+
 class UnsavedBuffer(NamedTuple):
     """A file that is not saved: what the window calls it, its text there, and what its bytes would be."""
 

@@ -1,13 +1,13 @@
-// An agent that is not there: how to get it, and which others there are instead.
+// A missing agent: how to install it, and other agents to use instead.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { Agent } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import { lastPrompt, type OnNewSession } from "./card";
 import { CopyButton } from "./copy-button";
-import { commandIn } from "./error-plan";
+import { commandIn } from "./error-guide";
 
 interface HintProps {
   readonly agent: string;
@@ -41,13 +41,13 @@ export function AgentChoice({ agent, gateway, session, onNewSession }: ChoicePro
   if (others.length === 0) return null;
   return (
     <div class="p-card-actions">
-      <span class="p-soft">Go on with</span>
+      <span class="p-soft">Continue with</span>
       {others.map(({ name, title }) => (
         <button
           key={name}
           type="button"
           class="p-button"
-          onClick={() => onNewSession(name, { words: lastPrompt(session) })}
+          onClick={() => onNewSession(name, { text: lastPrompt(session) })}
         >
           {title === "" ? name : title}
         </button>
@@ -56,7 +56,7 @@ export function AgentChoice({ agent, gateway, session, onNewSession }: ChoicePro
   );
 }
 
-/** Nobody is told if they cannot be listed: the card says what matters without them. */
+/** Empty if agents cannot be listed; the card works without them. */
 function useAgents(gateway: Gateway): readonly Agent[] {
   const agents = useSignal<readonly Agent[]>([]);
   useEffect(() => {

@@ -1,20 +1,20 @@
-// What every card is given, and what it keeps while it is out of sight.
+// Properties of cards, and their state while they are out of sight.
 
 import { signal, useComputed, type ReadonlySignal, type Signal } from "@preact/signals";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { ReviewMode } from "../../generated/portico/v1/agent_pb";
 import type { Item, SessionModel } from "../../model/types";
 
-export { isActive } from "../shell/state-words";
+export { isActive } from "../shell/turn-state";
 
 export interface NewSession {
   /** Words to begin with: they are put into the composer, not sent. */
-  readonly words?: string;
+  readonly text?: string;
   readonly readsOnly?: boolean;
   /** How its changes reach the files; without it, as the settings say. */
   readonly mode?: ReviewMode;
   /** Is called once the session is there and has the words. */
-  readonly begun?: () => void;
+  readonly onStarted?: () => void;
 }
 
 /** Opens a session in a tab of its own; an empty name is the usual agent. */
@@ -41,7 +41,7 @@ export function keptSignal<Value>(session: SessionModel, key: string, first: () 
   return known as Signal<Value>;
 }
 
-export function forgetKept(session: SessionModel, key: string): void {
+export function discardKept(session: SessionModel, key: string): void {
   kept.get(session)?.delete(key);
 }
 

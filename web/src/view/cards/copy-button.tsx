@@ -1,6 +1,6 @@
-// Copies a text and says so for a moment.
+// Button that copies a text and confirms it.
 
-import { Icon, useCopying } from "../timeline/parts";
+import { Icon, useCopy } from "../timeline/elements";
 
 interface CopyButtonProps {
   readonly label: string;
@@ -8,7 +8,7 @@ interface CopyButtonProps {
 }
 
 export function CopyButton({ label, text }: CopyButtonProps) {
-  const { said, copy } = useCopying();
+  const { said, copy } = useCopy();
   return (
     <button type="button" class="p-button" onClick={() => copy(text())}>
       <Icon name={said === "Copied" ? "check" : "copy"} />

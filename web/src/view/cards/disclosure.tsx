@@ -1,4 +1,4 @@
-// More about something, for whoever wants to know.
+// Details that open on request.
 
 import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";

@@ -1,10 +1,10 @@
-// How a turn ended, when that is worth a line; and the quiet marks between turns.
+// End of a turn, where it is worth a line, and marks between turns.
 
 import { useComputed } from "@preact/signals";
 import { TurnState, type TurnEnded } from "../../generated/portico/v1/events_pb";
 import type { EndItem, MarkItem } from "../../model/types";
 import { lastPrompt, useIsLatest, type CardProps } from "./card";
-import { durationWords } from "../timeline/durations";
+import { formatDuration } from "../timeline/duration";
 
 export function EndLine({ item, session, onNewSession }: CardProps<EndItem>) {
   const { ended } = item;
@@ -15,14 +15,14 @@ export function EndLine({ item, session, onNewSession }: CardProps<EndItem>) {
   return (
     <p class="p-line p-end">
       <i class={`codicon codicon-${iconOf(ended)}`} aria-hidden="true" />
-      <span>{endWords(ended)}</span>
+      <span>{endText(ended)}</span>
       {full && (
         <button
           type="button"
           class="p-link-button"
           onClick={() =>
             onNewSession(session.detail.peek()?.summary?.agent ?? "", {
-              words: lastPrompt(session),
+              text: lastPrompt(session),
             })
           }
         >
@@ -44,16 +44,14 @@ function Interrupted({ item, session }: Pick<CardProps<EndItem>, "item" | "sessi
         <i class="codicon codicon-debug-pause" aria-hidden="true" />
         <span class="p-card-words">The turn was interrupted</span>
       </p>
-      {!explained && (
-        <p class="p-card-about p-soft">What was said until then is kept. The agent can take it up again.</p>
-      )}
+      {!explained && <p class="p-card-about p-soft">The conversation is kept. The agent can continue.</p>}
       <div class="p-card-actions">
         <button type="button" class={mainUnless(explained)} onClick={() => void session.resume()}>
           Resume
         </button>
         {!explained && (
           <button type="button" class="p-button" onClick={() => void session.retry()}>
-            Send the prompt again
+            Resend prompt
           </button>
         )}
         <button type="button" class="p-button" onClick={() => void session.discard()}>
@@ -76,17 +74,17 @@ export function MarkLine({ item }: CardProps<MarkItem>) {
   );
 }
 
-export function endWords({ state, stopReason, durationMs }: TurnEnded): string {
-  const took = durationWords(Number(durationMs));
-  const how = howWords(state, stopReason);
+export function endText({ state, stopReason, durationMs }: TurnEnded): string {
+  const took = formatDuration(Number(durationMs));
+  const how = reasonText(state, stopReason);
   if (how === "") return `Took ${took}`;
   return took === "" ? how : `${how} · ${took}`;
 }
 
-function howWords(state: TurnState, stopReason: string): string {
-  if (stopReason === "max_tokens") return "The answer ended because there was no room left";
-  if (stopReason === "max_turn_requests") return "The agent stopped after as many steps as it may take";
-  if (stopReason === "refusal") return "The agent refused to go on";
+function reasonText(state: TurnState, stopReason: string): string {
+  if (stopReason === "max_tokens") return "The answer was cut off: token limit reached";
+  if (stopReason === "max_turn_requests") return "The agent stopped: step limit reached";
+  if (stopReason === "refusal") return "The agent refused to continue";
   if (state === TurnState.CANCELED) return "Stopped";
   return state === TurnState.INTERRUPTED ? "Interrupted" : "";
 }

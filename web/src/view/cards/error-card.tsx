@@ -1,36 +1,36 @@
-// An error of the session, with what can be done about it while it is the last thing that happened.
+// An error of the session, with actions while it is the latest item.
 
 import { ErrorCode, type ErrorReported } from "../../generated/portico/v1/events_pb";
 import type { ErrorItem } from "../../model/types";
 import { AgentChoice, InstallHint } from "./agent-choice";
-import { BusyWays } from "./busy-ways";
+import { BusyFolderActions } from "./busy-folder-actions";
 import { isActive, lastPrompt, useIsLatest, type CardProps } from "./card";
-import { ConnectForm } from "./connect-form";
+import { KeyDisclosure } from "./key-form";
 import { CopyButton } from "./copy-button";
 import { Disclosure } from "./disclosure";
-import { planFor, reportText, type ErrorAction, type ErrorPlan } from "./error-plan";
-import { SignInWays } from "./sign-in-ways";
+import { guideFor, reportText, type ErrorAction, type ErrorGuide } from "./error-guide";
+import { SignInMethods } from "./sign-in-methods";
 
 export function ErrorCard(props: CardProps<ErrorItem>) {
   const { item, session } = props;
   const { error } = item;
   const latest = useIsLatest(item, session).value;
-  const plan = planFor(error.code, error.details?.modelFailure);
+  const guide = guideFor(error.code, error.details?.modelFailure);
   const suggestion = error.details?.suggestion ?? "";
   const stderr = error.details?.stderr ?? "";
   const facts = [ErrorCode[error.code], error.details?.agent ?? "", error.details?.exitStatus ?? ""];
   return (
-    <div class={`p-card p-card-${plan.tone}`} role="group" aria-label={`Error: ${plan.title}`}>
+    <div class={`p-card p-card-${guide.tone}`} role="group" aria-label={`Error: ${guide.title}`}>
       <p class="p-card-title">
-        <i class={`codicon codicon-${plan.tone === "bad" ? "error" : "warning"}`} aria-hidden="true" />
-        <span class="p-card-words">{plan.title}</span>
+        <i class={`codicon codicon-${guide.tone === "bad" ? "error" : "warning"}`} aria-hidden="true" />
+        <span class="p-card-words">{guide.title}</span>
       </p>
       <p class="p-card-about">{error.message}</p>
       {latest && suggestion !== "" && <p class="p-card-about p-soft">{suggestion}</p>}
-      {latest && <ErrorActions {...props} error={error} plan={plan} />}
+      {latest && <ErrorActions {...props} error={error} guide={guide} />}
       <p class="p-card-facts p-soft">{facts.filter((fact) => fact !== "").join(" · ")}</p>
       {stderr.trim() !== "" && (
-        <Disclosure label="Last words of the agent">
+        <Disclosure label="Last output of the agent">
           <pre class="p-mono p-details-code">{stderr.trimEnd()}</pre>
         </Disclosure>
       )}
@@ -40,11 +40,11 @@ export function ErrorCard(props: CardProps<ErrorItem>) {
 
 interface ActionsProps extends CardProps<ErrorItem> {
   readonly error: ErrorReported;
-  readonly plan: ErrorPlan;
+  readonly guide: ErrorGuide;
 }
 
-function ErrorActions({ error, plan, session, gateway, onNewSession }: ActionsProps) {
-  const offers = (action: ErrorAction): boolean => plan.actions.includes(action);
+function ErrorActions({ error, guide, session, gateway, onNewSession }: ActionsProps) {
+  const offers = (action: ErrorAction): boolean => guide.actions.includes(action);
   const busy = isActive(session.state.value);
   const agent = error.details?.agent ?? session.detail.value?.summary?.agent ?? "";
   if (busy) return null;
@@ -54,17 +54,19 @@ function ErrorActions({ error, plan, session, gateway, onNewSession }: ActionsPr
         <InstallHint agent={agent} hint={error.details?.suggestion ?? ""} gateway={gateway} />
       )}
       {offers("sign_in") && (
-        <SignInWays methods={error.details?.authMethods ?? []} session={session} gateway={gateway} />
+        <SignInMethods methods={error.details?.authMethods ?? []} session={session} gateway={gateway} />
       )}
       {offers("connect") && (
-        <ConnectForm agent={agent} hint={error.details?.suggestion ?? ""} gateway={gateway} />
+        <KeyDisclosure agent={agent} hint={error.details?.suggestion ?? ""} gateway={gateway} />
       )}
-      {offers("stop_other") && <BusyWays session={session} gateway={gateway} onNewSession={onNewSession} />}
+      {offers("stop_other") && (
+        <BusyFolderActions session={session} gateway={gateway} onNewSession={onNewSession} />
+      )}
       <div class="p-card-actions">
         {offers("retry") && (
           <button
             type="button"
-            class={mainIf(plan.actions[0] === "retry")}
+            class={mainIf(guide.actions[0] === "retry")}
             onClick={() => void session.retry()}
           >
             Try again
@@ -73,14 +75,14 @@ function ErrorActions({ error, plan, session, gateway, onNewSession }: ActionsPr
         {offers("new_session") && (
           <button
             type="button"
-            class={mainIf(plan.actions[0] === "new_session")}
-            onClick={() => onNewSession(agent, { words: lastPrompt(session) })}
+            class={mainIf(guide.actions[0] === "new_session")}
+            onClick={() => onNewSession(agent, { text: lastPrompt(session) })}
           >
             New session with this prompt
           </button>
         )}
         {offers("report") && (
-          <CopyButton label="Copy a report" text={() => report(error, session.id, gateway.pageBuild)} />
+          <CopyButton label="Copy report" text={() => report(error, session.id, gateway.pageBuild)} />
         )}
       </div>
       {offers("other_agent") && (

@@ -1,13 +1,13 @@
-// A call of the session that failed: in passing, or as a card where there is something to do about it.
+// A failed call of the session, with actions.
 
 import { ErrorCode } from "../../generated/portico/v1/events_pb";
 import type { Failure } from "../../model/types";
 import { AgentChoice, InstallHint } from "./agent-choice";
-import { BusyWays } from "./busy-ways";
+import { BusyFolderActions } from "./busy-folder-actions";
 import type { CardProps } from "./card";
-import { ConnectForm } from "./connect-form";
-import { planFor } from "./error-plan";
-import { SignInWays } from "./sign-in-ways";
+import { KeyDisclosure } from "./key-form";
+import { guideFor } from "./error-guide";
+import { SignInMethods } from "./sign-in-methods";
 
 export function FailureCard({ session, gateway, onNewSession }: Omit<CardProps, "item">) {
   const failure = session.failure.value;
@@ -27,12 +27,12 @@ export function FailureCard({ session, gateway, onNewSession }: Omit<CardProps, 
         </button>
       </p>
       {failure.suggestion !== "" && <p class="p-card-about p-soft">{failure.suggestion}</p>}
-      <Ways failure={failure} session={session} gateway={gateway} onNewSession={onNewSession} />
+      <FailureActions failure={failure} session={session} gateway={gateway} onNewSession={onNewSession} />
     </div>
   );
 }
 
-function Ways({
+function FailureActions({
   failure,
   session,
   gateway,
@@ -40,7 +40,7 @@ function Ways({
 }: Omit<CardProps, "item"> & { readonly failure: Failure }) {
   const { code = ErrorCode.UNSPECIFIED, agent: named = "", authMethods = [] } = failure.details ?? {};
   const agent = named === "" ? (session.detail.value?.summary?.agent ?? "") : named;
-  const { actions } = planFor(code);
+  const { actions } = guideFor(code);
   return (
     <>
       {actions.includes("install") && (
@@ -50,13 +50,13 @@ function Ways({
         <AgentChoice agent={agent} gateway={gateway} session={session} onNewSession={onNewSession} />
       )}
       {actions.includes("sign_in") && (
-        <SignInWays methods={authMethods} session={session} gateway={gateway} />
+        <SignInMethods methods={authMethods} session={session} gateway={gateway} />
       )}
       {actions.includes("connect") && (
-        <ConnectForm agent={agent} hint={failure.suggestion} gateway={gateway} />
+        <KeyDisclosure agent={agent} hint={failure.suggestion} gateway={gateway} />
       )}
       {actions.includes("stop_other") && (
-        <BusyWays session={session} gateway={gateway} onNewSession={onNewSession} />
+        <BusyFolderActions session={session} gateway={gateway} onNewSession={onNewSession} />
       )}
     </>
   );

@@ -1,6 +1,6 @@
-// Who writes in a folder: one session at a time does, and whoever else wants to has to do something about it.
+// Sessions that write in a folder: one at a time.
 
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import { ReviewMode, type SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { isActive } from "./card";
 
@@ -18,7 +18,7 @@ export function writerIn(
   return [...sessions].find((one) => one.sessionId !== except && isWritingIn(workspace, one));
 }
 
-/** Whoever else is in the middle of a turn in a folder is stopped. */
+/** Stops the running turns of other sessions in a folder. */
 export async function stopWriters(gateway: Gateway, workspace: string, except: string): Promise<void> {
   const { sessions } = await gateway.client.listSessions({ workspace });
   const busy = sessions.filter((one) => one.sessionId !== except && isWritingIn(workspace, one));

@@ -1,10 +1,10 @@
-// The cards of the timeline: what asks, what failed, what is worth a line.
+// Cards of the timeline.
 
 export type { CardProps, NewSession, OnNewSession } from "./card";
 export { EndLine, MarkLine } from "./end-line";
 export { ErrorCard } from "./error-card";
 export { FailureCard } from "./failure-card";
 export { NoticeLine } from "./notice-line";
-export { PendingBar, showAsk } from "./pending-bar";
+export { PendingBar, showRequest } from "./pending-bar";
 export { PermissionCard } from "./permission-card";
 export { QuestionCard } from "./question-card";

@@ -1,10 +1,10 @@
-// Something worth telling that stops nothing.
+// A notice in the timeline.
 
 import { NoticeLevel } from "../../generated/portico/v1/events_pb";
 import type { NoticeItem } from "../../model/types";
 import type { CardProps } from "./card";
 import { Disclosure } from "./disclosure";
-import { inputText } from "./permission-words";
+import { inputText } from "./permission-labels";
 
 export function NoticeLine({ item }: CardProps<NoticeItem>) {
   const { level, text, fromAgent, count, rawJson, details } = item.notice;
@@ -22,7 +22,7 @@ export function NoticeLine({ item }: CardProps<NoticeItem>) {
   return (
     <div class={`p-notice p-notice-${toneOf(level)}`}>
       {more ? (
-        <Disclosure label={details.trim() === "" ? "As it came" : "Details"} line={line}>
+        <Disclosure label={details.trim() === "" ? "Raw message" : "Details"} line={line}>
           {details.trim() !== "" && <pre class="p-mono p-details-code">{details.trimEnd()}</pre>}
           {rawJson !== undefined && <pre class="p-mono p-details-code">{inputText(rawJson)}</pre>}
         </Disclosure>

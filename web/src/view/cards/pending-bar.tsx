@@ -1,4 +1,4 @@
-// Says above the composer what waits for the person, and answers several requests at once.
+// Bar above the composer with waiting requests, which answers several at once.
 
 import { useComputed, useSignal } from "@preact/signals";
 import {
@@ -7,9 +7,9 @@ import {
   type PermissionRequested,
 } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
-import { revealRequest } from "../timeline/reveal";
-import { cardId } from "./permission-card";
-import { denyingOption, onceOption, titleOf } from "./permission-words";
+import { revealRequest } from "../timeline/request-reveal";
+import { cardId } from "./request-card";
+import { denyingOption, onceOption, shortTitle } from "./permission-labels";
 
 /** How long a card may take to appear. */
 const FRAMES = 20;
@@ -47,8 +47,8 @@ export function PendingBar({ session }: PendingBarProps) {
       <span class="p-dot p-dot-waiting" aria-hidden="true" />
       <span class="p-pending-words" role="status">
         {several
-          ? `${permissions.length} requests wait for you`
-          : `Waiting for you: ${oneThing(permissions, questions, workspace)}`}
+          ? `${permissions.length} requests are waiting for you`
+          : `Waiting for you: ${requestTitle(permissions, questions, workspace)}`}
       </span>
       {several && permissions.every(onceOption) && (
         <button
@@ -70,7 +70,7 @@ export function PendingBar({ session }: PendingBarProps) {
           Deny all
         </button>
       )}
-      <button type="button" class="p-link-button" onClick={() => showAsk(session, first)}>
+      <button type="button" class="p-link-button" onClick={() => showRequest(session, first)}>
         Show
       </button>
     </div>
@@ -78,7 +78,7 @@ export function PendingBar({ session }: PendingBarProps) {
 }
 
 /** Moves the focus to a card, not to one of its buttons: no key that is held down may answer it. */
-export function showAsk(session: SessionModel, requestId: string): void {
+export function showRequest(session: SessionModel, requestId: string): void {
   if (document.getElementById(cardId(requestId)) === null) revealRequest(session, requestId);
   focusCard(requestId, FRAMES);
 }
@@ -90,19 +90,19 @@ function focusCard(requestId: string, frames: number): void {
   else if (frames > 0) requestAnimationFrame(() => focusCard(requestId, frames - 1));
 }
 
-/** What is asked stands at the top of a card; nobody should answer without it in sight. */
+/** The request is at the top of a card and must be visible before it is answered. */
 function focusFromTheTop(card: HTMLElement): void {
   const room = card.closest("[role=log]")?.clientHeight ?? 0;
   card.focus({ preventScroll: true });
   card.scrollIntoView({ block: card.offsetHeight < room ? "nearest" : "start" });
 }
 
-function oneThing(
+function requestTitle(
   permissions: readonly PermissionRequested[],
   questions: readonly { title: string; message: string }[],
   workspace: string,
 ): string {
   const [permission] = permissions;
-  if (permission !== undefined) return titleOf(permission.title, workspace);
+  if (permission !== undefined) return shortTitle(permission.title, workspace);
   return questions[0]?.title === "" ? questions[0].message : (questions[0]?.title ?? "");
 }

@@ -1,7 +1,7 @@
-// A permission that the agent asks for, and the quiet line it leaves when it was answered.
+// A permission request, and the line it leaves behind.
 
 import type { Signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import {
   PermissionOutcome,
   PermissionScope,
@@ -9,43 +9,39 @@ import {
   type PermissionRequested,
 } from "../../generated/portico/v1/events_pb";
 import type { PermissionItem } from "../../model/types";
-import type { RowContext } from "../timeline/context";
-import { forgetKept, keptSignal, type CardProps } from "./card";
+import type { RowContext } from "../timeline/row-context";
+import { keptSignal, type CardProps } from "./card";
 import { Disclosure } from "./disclosure";
 import { changesFiles, hasDetails, PermissionDetails } from "./permission-details";
 import {
   allowingOption,
   allows,
-  decisionWords,
+  decisionLabel,
   kindIcon,
-  kindWords,
-  scopeWords,
-  titleOf,
-} from "./permission-words";
-
-/** Where the card of a request is in the document, while it is on the screen. */
-export function cardId(requestId: string): string {
-  return `p-ask-${requestId}`;
-}
+  kindLabel,
+  scopeLabel,
+  shortTitle,
+} from "./permission-labels";
+import { RequestCard, RequestTrail } from "./request-card";
 
 export function PermissionCard(props: CardProps<PermissionItem>) {
   const answeredHere = useRef(false);
   const settled = props.item.resolved !== undefined || props.item.abandoned;
   return settled ? (
-    <Trail {...props} takesFocus={answeredHere.current} />
+    <PermissionTrail {...props} takesFocus={answeredHere.current} />
   ) : (
-    <Question {...props} onAnswer={() => (answeredHere.current = true)} />
+    <PermissionRequest {...props} onAnswer={() => (answeredHere.current = true)} />
   );
 }
 
-function Question(props: CardProps<PermissionItem> & { readonly onAnswer: () => void }) {
+function PermissionRequest(props: CardProps<PermissionItem> & { readonly onAnswer: () => void }) {
   const { item, session } = props;
   const { request } = item;
   const key = `permission ${item.key}`;
   const scope = keptSignal(session, `${key} scope`, () => PermissionScope.ONCE);
   const open = keptSignal(session, `${key} open`, () => changesFiles(request));
   const answering = keptSignal(session, `${key} answering`, () => false);
-  const title = titleOf(request.title, session.detail.value?.summary?.workspace);
+  const title = shortTitle(request.title, session.detail.value?.summary?.workspace);
   const main = allowingOption(request);
 
   const decide = async (option: PermissionOption): Promise<void> => {
@@ -63,19 +59,14 @@ function Question(props: CardProps<PermissionItem> & { readonly onAnswer: () => 
     void decide(option);
   };
   return (
-    <div
-      id={cardId(request.requestId)}
-      class="p-card p-card-asks"
-      role="group"
-      tabIndex={0}
-      aria-label={`Permission: ${title}`}
+    <RequestCard
+      requestId={request.requestId}
+      label={`Permission: ${title}`}
+      icon={kindIcon(request.toolKind)}
+      kind={kindLabel(request.toolKind)}
+      title={title}
       onKeyDown={press}
     >
-      <p class="p-card-title">
-        <i class={`codicon codicon-${kindIcon(request.toolKind)}`} aria-hidden="true" />
-        <span class="p-aloud">{kindWords(request.toolKind)}: </span>
-        <span class="p-card-words">{title}</span>
-      </p>
       {hasDetails(request) && (
         <Disclosure label="Details" open={open}>
           <PermissionDetails request={request} place={item.key} context={contextOf(props)} />
@@ -88,7 +79,7 @@ function Question(props: CardProps<PermissionItem> & { readonly onAnswer: () => 
             key={option.optionId}
             type="button"
             class={`p-button${option === main ? " p-button-main" : ""}`}
-            title={`Press ${place + 1} while this card has the focus`}
+            title={`Shortcut: ${place + 1}`}
             aria-disabled={answering.value}
             onClick={(event) => {
               // The second half of a double click belongs to whatever stood here before.
@@ -100,7 +91,7 @@ function Question(props: CardProps<PermissionItem> & { readonly onAnswer: () => 
           </button>
         ))}
       </div>
-    </div>
+    </RequestCard>
   );
 }
 
@@ -128,7 +119,7 @@ function ScopeChoice({ request, scope, disabled }: ScopeChoiceProps) {
         >
           {request.scopes.map((one) => (
             <option key={one} value={String(one)}>
-              {scopeWords(one)}
+              {scopeLabel(one)}
             </option>
           ))}
         </select>
@@ -143,47 +134,41 @@ function ScopeChoice({ request, scope, disabled }: ScopeChoiceProps) {
   );
 }
 
-function Trail(props: CardProps<PermissionItem> & { readonly takesFocus: boolean }) {
+function PermissionTrail(props: CardProps<PermissionItem> & { readonly takesFocus: boolean }) {
   const { item, session, takesFocus } = props;
-  const line = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    for (const part of ["scope", "open", "answering"]) forgetKept(session, `permission ${item.key} ${part}`);
-    if (takesFocus) line.current?.focus({ preventScroll: true });
-  }, []);
-  const words = <TrailWords item={item} workspace={session.detail.value?.summary?.workspace ?? ""} />;
+  const { request, resolved } = item;
   return (
-    <div ref={line} class="p-trail" tabIndex={-1}>
-      {hasDetails(item.request) ? (
-        <Disclosure label="Details" line={words}>
-          <PermissionDetails request={item.request} place={item.key} context={contextOf(props)} />
-        </Disclosure>
-      ) : (
-        <div class="p-line">{words}</div>
-      )}
-    </div>
+    <RequestTrail
+      session={session}
+      kept={["scope", "open", "answering"].map((part) => `permission ${item.key} ${part}`)}
+      takesFocus={takesFocus}
+      accepted={resolved?.outcome === PermissionOutcome.ALLOWED}
+      text={<TrailText item={item} workspace={session.detail.value?.summary?.workspace ?? ""} />}
+      detailsLabel="Details"
+    >
+      {hasDetails(request) ? (
+        <PermissionDetails request={request} place={item.key} context={contextOf(props)} />
+      ) : undefined}
+    </RequestTrail>
   );
 }
 
-function TrailWords({ item: { request, resolved }, workspace }: { item: PermissionItem; workspace: string }) {
-  const told =
+function TrailText({ item: { request, resolved }, workspace }: { item: PermissionItem; workspace: string }) {
+  const { outcome, by } =
     resolved === undefined
       ? { outcome: "Not answered", by: "the turn ended" }
-      : decisionWords(request, resolved);
-  const allowed = resolved?.outcome === PermissionOutcome.ALLOWED;
+      : decisionLabel(request, resolved);
   const remembered = resolved !== undefined && resolved.scope > PermissionScope.ONCE && request.rule !== "";
   return (
     <>
-      <i class={`codicon codicon-${allowed ? "check p-good" : "circle-slash"}`} aria-hidden="true" />
-      <span>
-        {told.outcome}: <span class="p-trail-title">{titleOf(request.title, workspace)}</span>
-        {told.by !== "" && ` · ${told.by}`}
-        {remembered && (
-          <>
-            {" · covers "}
-            <code class="p-rule">{request.rule}</code>
-          </>
-        )}
-      </span>
+      {outcome}: <span class="p-trail-title">{shortTitle(request.title, workspace)}</span>
+      {by !== "" && ` · ${by}`}
+      {remembered && (
+        <>
+          {" · covers "}
+          <code class="p-rule">{request.rule}</code>
+        </>
+      )}
     </>
   );
 }

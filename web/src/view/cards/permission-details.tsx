@@ -1,11 +1,11 @@
-// What exactly a permission is about: the command, the change, the input, the places.
+// Details of a permission request: command, change, input, locations.
 
 import type { PermissionRequested } from "../../generated/portico/v1/events_pb";
-import type { RowContext } from "../timeline/context";
+import type { RowContext } from "../timeline/row-context";
 import { DiffView } from "../timeline/diff-view";
-import { FileLink } from "../timeline/files";
-import { Code, Markdown } from "../timeline/parts";
-import { commandOf, inputText } from "./permission-words";
+import { FileLink } from "../timeline/content-blocks";
+import { Code, Markdown } from "../timeline/elements";
+import { commandOf, inputText } from "./permission-labels";
 
 interface DetailsProps {
   readonly request: PermissionRequested;

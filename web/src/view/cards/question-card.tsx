@@ -1,7 +1,7 @@
-// A question of the agent: a form to fill in, or a page to visit; and the line it leaves behind.
+// A question of the agent: a form or a link, and the line it leaves behind.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useRef } from "preact/hooks";
 import {
   DecidedBy,
   QuestionAction,
@@ -10,40 +10,39 @@ import {
 } from "../../generated/portico/v1/events_pb";
 import { Prose } from "../../markdown/prose";
 import type { QuestionItem } from "../../model/types";
-import { forgetKept, keptSignal, type CardProps } from "./card";
-import { Disclosure } from "./disclosure";
-import { cardId } from "./permission-card";
+import { keptSignal, type CardProps } from "./card";
+import { RequestCard, RequestTrail } from "./request-card";
 import { Field } from "./question-field";
 import { contentOf, firstValues, problemsOf } from "./question-form";
+import { Form } from "../form";
 
 export function QuestionCard(props: CardProps<QuestionItem>) {
   const { asked, answered, abandoned } = props.item;
   const answeredHere = useRef(false);
   if (answered !== undefined || abandoned) {
-    return <Trail {...props} asked={asked} answered={answered} takesFocus={answeredHere.current} />;
+    return <QuestionTrail {...props} takesFocus={answeredHere.current} />;
   }
   const words = asked.title === "" ? asked.message : asked.title;
   const onAnswer = (): void => {
     answeredHere.current = true;
   };
   return (
-    <div
-      id={cardId(asked.requestId)}
-      class="p-card p-card-asks"
-      role="group"
-      tabIndex={0}
-      aria-label={`Question: ${words}`}
+    <RequestCard
+      requestId={asked.requestId}
+      label={`Question: ${words}`}
+      icon={asked.url === "" ? "question" : "globe"}
+      title={words}
     >
-      <p class="p-card-title">
-        <i class={`codicon codicon-${asked.url === "" ? "question" : "globe"}`} aria-hidden="true" />
-        <span class="p-card-words">{words}</span>
-      </p>
       {asked.title !== "" && asked.message !== "" && (
         <Prose text={asked.message} open={false} onLink={(url) => props.gateway.openLink(url)} />
       )}
       {asked.description !== "" && <p class="p-card-about p-soft">{asked.description}</p>}
-      {asked.url === "" ? <Form {...props} onAnswer={onAnswer} /> : <Visit {...props} onAnswer={onAnswer} />}
-    </div>
+      {asked.url === "" ? (
+        <QuestionForm {...props} onAnswer={onAnswer} />
+      ) : (
+        <UrlQuestion {...props} onAnswer={onAnswer} />
+      )}
+    </RequestCard>
   );
 }
 
@@ -51,7 +50,7 @@ interface AskProps extends CardProps<QuestionItem> {
   readonly onAnswer: () => void;
 }
 
-function Form({ item, session, onAnswer }: AskProps) {
+function QuestionForm({ item, session, onAnswer }: AskProps) {
   const { requestId, fields } = item.asked;
   const values = keptSignal(session, `question ${item.key}`, () => firstValues(fields));
   const checked = useSignal(false);
@@ -80,11 +79,8 @@ function Form({ item, session, onAnswer }: AskProps) {
     answering.value = false;
   };
   return (
-    <form
-      class="p-form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      onSubmit={() => {
         if (!answering.peek()) void send();
       }}
     >
@@ -103,20 +99,13 @@ function Form({ item, session, onAnswer }: AskProps) {
         <button type="submit" class="p-button p-button-main" disabled={answering.value}>
           {fields.length === 0 ? "Yes" : "Send"}
         </button>
-        <button
-          type="button"
-          class="p-button"
-          disabled={answering.value}
-          onClick={() => void answer("decline")}
-        >
-          Decline
-        </button>
+        <DeclineButton disabled={answering.value} act={() => void answer("decline")} />
       </div>
-    </form>
+    </Form>
   );
 }
 
-function Visit({ item, session, gateway, onAnswer }: AskProps) {
+function UrlQuestion({ item, session, gateway, onAnswer }: AskProps) {
   const { requestId, url } = item.asked;
   const answering = useSignal(false);
   const address = URL.canParse(url) ? new URL(url) : undefined;
@@ -134,9 +123,7 @@ function Visit({ item, session, gateway, onAnswer }: AskProps) {
         <span class="p-soft">The agent wants you to visit </span>
         <code class="p-rule">{url}</code>
       </p>
-      {!safe && (
-        <p class="p-form-problem">This is not an address of the web, so it cannot be opened from here.</p>
-      )}
+      {!safe && <p class="p-form-problem">Only http and https links can be opened.</p>}
       <div class="p-card-actions">
         <button
           type="button"
@@ -146,66 +133,59 @@ function Visit({ item, session, gateway, onAnswer }: AskProps) {
         >
           Open {safe ? address.host : "it"}
         </button>
-        <button
-          type="button"
-          class="p-button"
-          disabled={answering.value}
-          onClick={() => void answer("decline")}
-        >
-          Decline
-        </button>
+        <DeclineButton disabled={answering.value} act={() => void answer("decline")} />
       </div>
     </>
   );
 }
 
-interface TrailProps extends CardProps<QuestionItem> {
-  readonly asked: QuestionAsked;
-  readonly answered: QuestionAnswered | undefined;
-  readonly takesFocus: boolean;
-}
-
-function Trail({ item, session, asked, answered, takesFocus }: TrailProps) {
-  const line = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    forgetKept(session, `question ${item.key}`);
-    if (takesFocus) line.current?.focus({ preventScroll: true });
-  }, []);
-  const given = answersGiven(asked, answered);
-  const done = answered?.action === QuestionAction.ACCEPT;
-  const words = (
-    <>
-      <i class={`codicon codicon-${done ? "check p-good" : "circle-slash"}`} aria-hidden="true" />
-      <span>
-        {answerWords(answered)}:{" "}
-        <span class="p-trail-title">{asked.title === "" ? asked.message : asked.title}</span>
-      </span>
-    </>
-  );
+function DeclineButton({ disabled, act }: { readonly disabled: boolean; readonly act: () => void }) {
   return (
-    <div ref={line} class="p-trail" tabIndex={-1}>
-      {given.length === 0 ? (
-        <div class="p-line">{words}</div>
-      ) : (
-        <Disclosure label="Answers" line={words}>
-          <dl class="p-answers">
-            {given.map(({ name, words: said }) => (
-              <div key={name}>
-                <dt class="p-soft">{name}</dt>
-                <dd>{said}</dd>
-              </div>
-            ))}
-          </dl>
-        </Disclosure>
-      )}
-    </div>
+    <button type="button" class="p-button" disabled={disabled} onClick={act}>
+      Decline
+    </button>
   );
 }
 
-export function answerWords(answered: QuestionAnswered | undefined): string {
+function QuestionTrail({
+  item,
+  session,
+  takesFocus,
+}: CardProps<QuestionItem> & { readonly takesFocus: boolean }) {
+  const { asked, answered } = item;
+  const given = answersGiven(asked, answered);
+  return (
+    <RequestTrail
+      session={session}
+      kept={[`question ${item.key}`]}
+      takesFocus={takesFocus}
+      accepted={answered?.action === QuestionAction.ACCEPT}
+      text={
+        <>
+          {answerLabel(answered)}:{" "}
+          <span class="p-trail-title">{asked.title === "" ? asked.message : asked.title}</span>
+        </>
+      }
+      detailsLabel="Answers"
+    >
+      {given.length === 0 ? undefined : (
+        <dl class="p-answers">
+          {given.map(({ name, words }) => (
+            <div key={name}>
+              <dt class="p-soft">{name}</dt>
+              <dd>{words}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </RequestTrail>
+  );
+}
+
+export function answerLabel(answered: QuestionAnswered | undefined): string {
   if (answered?.action === QuestionAction.ACCEPT) return "Answered";
   if (answered?.action !== QuestionAction.DECLINE) return "Not answered";
-  return answered.by === DecidedBy.NOBODY ? "Declined, because nobody could be asked" : "Declined";
+  return answered.by === DecidedBy.NOBODY ? "Declined: no one was there to answer" : "Declined";
 }
 
 /** What was said, field by field; of a secret only that it was. */
@@ -224,6 +204,6 @@ export function answersGiven(
   }));
   return [
     ...said,
-    ...answered.withheld.map((name) => ({ name: titles.get(name) ?? name, words: "(not kept)" })),
+    ...answered.withheld.map((name) => ({ name: titles.get(name) ?? name, words: "(not stored)" })),
   ];
 }

@@ -1,4 +1,4 @@
-// One field of a question: its label, its control, what is wrong with it.
+// One field of a question: label, control and error.
 
 import type { QuestionField } from "../../generated/portico/v1/events_pb";
 import type { FieldValue } from "./question-form";
@@ -57,7 +57,7 @@ export function Field(props: FieldProps) {
 function Required({ field }: { field: QuestionField }) {
   if (!field.required || field.type === "boolean") return null;
   return (
-    <span class="p-form-required" title="needed">
+    <span class="p-form-required" title="required">
       {" "}
       *
     </span>

@@ -1,6 +1,7 @@
-// The form that an agent's question becomes: what it begins with, whether it may be sent, what is sent.
+// Values of a question's form: defaults, validation and content.
 
 import type { QuestionField } from "../../generated/portico/v1/events_pb";
+import { parseJson } from "../../model/json";
 
 /** What stands in a field: text for most, a switch, or the values that were picked. */
 export type FieldValue = string | boolean | readonly string[];
@@ -11,7 +12,7 @@ export function firstValues(fields: readonly QuestionField[]): FormValues {
 }
 
 function firstValue(field: QuestionField): FieldValue {
-  const given = parsed(field.defaultJson);
+  const given = parseJson(field.defaultJson);
   if (field.type === "boolean") return given === true;
   if (field.type === "choices") return Array.isArray(given) ? given.map(String) : [];
   if (typeof given === "string") return field.format === "date-time" ? localMoment(given) : given;
@@ -33,41 +34,40 @@ export function problemsOf(
 
 function problemOf(field: QuestionField, value: FieldValue): string {
   if (typeof value === "boolean") return "";
-  if (value.length === 0) return field.required ? missingWords(field) : "";
+  if (value.length === 0) return field.required ? missingText(field) : "";
   if (typeof value !== "string") return countProblem(field, value.length);
   if (field.type === "number" || field.type === "integer") return numberProblem(field, value);
   return textProblem(field, value);
 }
 
-function missingWords({ type }: QuestionField): string {
-  return type === "choice" || type === "choices" ? "Choose one." : "This is needed.";
+function missingText({ type }: QuestionField): string {
+  return type === "choice" || type === "choices" ? "Choose one." : "Required.";
 }
 
 function countProblem({ minimum, maximum }: QuestionField, count: number): string {
-  if (minimum !== undefined && count < minimum) return `Choose ${minimum} or more.`;
-  if (maximum !== undefined && count > maximum) return `Choose ${maximum} at most.`;
+  if (minimum !== undefined && count < minimum) return `Choose at least ${minimum}.`;
+  if (maximum !== undefined && count > maximum) return `Choose at most ${maximum}.`;
   return "";
 }
 
 function numberProblem({ type, minimum, maximum }: QuestionField, value: string): string {
   const number = Number(value);
-  if (!Number.isFinite(number)) return "This is not a number.";
-  if (type === "integer" && !Number.isInteger(number)) return "This must be a whole number.";
-  if (minimum !== undefined && number < minimum) return `This must be ${minimum} or more.`;
-  if (maximum !== undefined && number > maximum) return `This must be ${maximum} or less.`;
+  if (!Number.isFinite(number)) return "Enter a number.";
+  if (type === "integer" && !Number.isInteger(number)) return "Enter a whole number.";
+  if (minimum !== undefined && number < minimum) return `Must be at least ${minimum}.`;
+  if (maximum !== undefined && number > maximum) return `Must be at most ${maximum}.`;
   return "";
 }
 
 function textProblem({ format, pattern, minimum, maximum }: QuestionField, value: string): string {
-  if (minimum !== undefined && value.length < minimum) return `This needs ${minimum} characters or more.`;
-  if (maximum !== undefined && value.length > maximum) return `This may have ${maximum} characters at most.`;
-  if (format === "email" && !/^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$/.test(value))
-    return "This is not a mail address.";
-  if (format === "uri" && !URL.canParse(value)) return "This is not an address. It begins like https://";
-  return matches(pattern, value) ? "" : `This must look like ${pattern}`;
+  if (minimum !== undefined && value.length < minimum) return `Enter at least ${minimum} characters.`;
+  if (maximum !== undefined && value.length > maximum) return `Enter at most ${maximum} characters.`;
+  if (format === "email" && !/^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$/.test(value)) return "Enter an email address.";
+  if (format === "uri" && !URL.canParse(value)) return "Enter a URL, such as https://example.com";
+  return matches(pattern, value) ? "" : `Must match ${pattern}`;
 }
 
-/** The server checks too, so a pattern that this browser cannot read stops nobody. */
+/** A pattern that this browser cannot read passes; the server checks too. */
 function matches(pattern: string, value: string): boolean {
   if (pattern === "") return true;
   try {
@@ -98,12 +98,4 @@ function localMoment(iso: string): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return "";
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-function parsed(json: string | undefined): unknown {
-  try {
-    return json === undefined ? undefined : (JSON.parse(json) as unknown);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-// What a person adds to a prompt: which files are taken, how they are called, how big they are.
+// Attached files: limits, names and sizes.
 
 /** As much as the server takes of one file. */
 export const MOST_BYTES = 10 * 1024 * 1024;
@@ -16,26 +16,29 @@ export interface Attachment {
 }
 
 /** What is known of a file before it is read. */
-export interface Offered {
+export interface OfferedFile {
   readonly name: string;
   readonly size: number;
 }
 
 /** Why a file is not taken, in words for the person; undefined if it is. */
-export function refusal(offered: Offered, attached: readonly { data: Uint8Array }[]): string | undefined {
+export function refusalReason(
+  offered: OfferedFile,
+  attached: readonly { data: Uint8Array }[],
+): string | undefined {
   const name = displayName(offered.name);
   if (offered.size > MOST_BYTES) {
-    return `${name} has ${readableSize(offered.size)}; a file may have ${readableSize(MOST_BYTES)} at most. For a file of the folder, type @ and its name.`;
+    return `${name} is ${formatSize(offered.size)}; the limit is ${formatSize(MOST_BYTES)} per file. For a file in the folder, type @ and its name.`;
   }
   const together = attached.reduce((sum, { data }) => sum + data.byteLength, offered.size);
   if (together > MOST_TOGETHER) {
-    return `With ${name} this would be ${readableSize(together)}; all files of a prompt may have ${readableSize(MOST_TOGETHER)} together.`;
+    return `With ${name} the attachments are ${formatSize(together)}; the limit is ${formatSize(MOST_TOGETHER)} per prompt.`;
   }
-  if (attached.length >= MOST_FILES) return `A prompt may have ${MOST_FILES} files at most.`;
+  if (attached.length >= MOST_FILES) return `A prompt can have at most ${MOST_FILES} files.`;
   return undefined;
 }
 
-export function readableSize(bytes: number): string {
+export function formatSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   const [value, unit] = bytes < 1024 * 1024 ? [bytes / 1024, "KB"] : [bytes / (1024 * 1024), "MB"];
   return `${value < 10 ? Math.ceil(value * 10) / 10 : Math.ceil(value)} ${unit}`;

@@ -1,16 +1,15 @@
-// What the menu at the caret offers: commands of the agent and prompts that are kept as files, or files of the folder.
-// Answers that come too late for what has been typed since are dropped.
+// Completions at the caret: commands, saved prompts and files. Late answers are dropped.
 
 import { signal } from "@preact/signals";
 import type { KeptPrompt } from "../../generated/portico/v1/agent_pb";
 import type { Command } from "../../generated/portico/v1/events_pb";
-import { fitting, lettersOf, triggerAt, type Trigger } from "./completion";
-import { placeAfterKey } from "./list-keys";
+import { rankCandidates, matchedLetters, triggerAt, type Trigger } from "./completion-trigger";
+import { indexAfterKey } from "./list-navigation";
 import { mentionText } from "./mentions";
 
 const PAUSE_MS = 60;
 
-export interface Offer {
+export interface Completion {
   readonly kind: "command" | "prompt" | "file";
   readonly name: string;
   /** Which letters of the name fit what was typed. */
@@ -21,9 +20,9 @@ export interface Offer {
   readonly problem: string;
 }
 
-export interface Menu {
+export interface CompletionMenuState {
   readonly trigger: Trigger;
-  readonly offers: readonly Offer[];
+  readonly completions: readonly Completion[];
   readonly chosen: number;
   /** Newer letters are being looked for. */
   readonly searching: boolean;
@@ -31,7 +30,7 @@ export interface Menu {
 
 export interface CompleterPorts {
   commands(): readonly Command[];
-  /** Undefined, here and below: nobody knows just now. */
+  /** Undefined, here and below, if the server does not answer. */
   listPrompts(): Promise<readonly KeptPrompt[] | undefined>;
   findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[] | undefined>;
   /** Puts a completion into the text. */
@@ -42,7 +41,7 @@ export interface CompleterPorts {
 }
 
 export class Completer {
-  readonly menu = signal<Menu | undefined>(undefined);
+  readonly menu = signal<CompletionMenuState | undefined>(undefined);
   readonly #ports: CompleterPorts;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #search = 0;
@@ -94,8 +93,8 @@ export class Completer {
       return true;
     }
     if (key === "Enter" || key === "Tab") return this.#accept(menu, key);
-    if (menu.offers.length === 0 || key === "Home" || key === "End") return false;
-    const chosen = placeAfterKey(key, menu.offers.length, menu.chosen);
+    if (menu.completions.length === 0 || key === "Home" || key === "End") return false;
+    const chosen = indexAfterKey(key, menu.completions.length, menu.chosen);
     if (chosen === undefined) return false;
     this.menu.value = { ...menu, chosen };
     return true;
@@ -111,12 +110,12 @@ export class Completer {
     if (menu !== undefined) this.#take(menu, place);
   }
 
-  #accept(menu: Menu, key: "Enter" | "Tab"): boolean {
+  #accept(menu: CompletionMenuState, key: "Enter" | "Tab"): boolean {
     if (menu.searching) {
       this.#eager = true;
       return true;
     }
-    const offer = menu.offers[menu.chosen];
+    const offer = menu.completions[menu.chosen];
     const complete = offer?.kind === "command" && offer.name === menu.trigger.query;
     if (offer === undefined || (key === "Enter" && complete)) {
       this.#hide();
@@ -126,8 +125,8 @@ export class Completer {
     return true;
   }
 
-  #take({ trigger, offers }: Menu, place: number): void {
-    const offer = offers[place];
+  #take({ trigger, completions }: CompletionMenuState, place: number): void {
+    const offer = completions[place];
     if (offer === undefined) return;
     this.#hide();
     if (offer.kind === "prompt") {
@@ -153,25 +152,29 @@ export class Completer {
     if (prompts === undefined) return;
     this.#prompts = prompts;
     const menu = this.menu.peek();
-    if (this.#command !== undefined) this.#offerCommands(this.#command, menu?.offers[menu.chosen]);
+    if (this.#command !== undefined) this.#offerCommands(this.#command, menu?.completions[menu.chosen]);
   }
 
-  #offerCommands(trigger: Trigger, chosen?: Offer): void {
-    const all: Omit<Offer, "matched">[] = [
+  #offerCommands(trigger: Trigger, chosen?: Completion): void {
+    const all: Omit<Completion, "matched">[] = [
       ...this.#ports.commands().map((one) => ({ kind: "command" as const, problem: "", ...one })),
       ...this.#prompts.map((one) => ({ kind: "prompt" as const, hint: "", ...one })),
     ];
-    const offers = fitting(all, trigger.query).map(({ kind, name, description, hint, problem }): Offer => ({
-      kind,
-      name,
-      matched: lettersOf(name, trigger.query),
-      description,
-      hint,
-      problem,
-    }));
-    const place = offers.findIndex((one) => one.kind === chosen?.kind && one.name === chosen.name);
+    const completions = rankCandidates(all, trigger.query).map(
+      ({ kind, name, description, hint, problem }): Completion => ({
+        kind,
+        name,
+        matched: matchedLetters(name, trigger.query),
+        description,
+        hint,
+        problem,
+      }),
+    );
+    const place = completions.findIndex((one) => one.kind === chosen?.kind && one.name === chosen.name);
     this.menu.value =
-      offers.length === 0 ? undefined : { trigger, offers, chosen: Math.max(place, 0), searching: false };
+      completions.length === 0
+        ? undefined
+        : { trigger, completions, chosen: Math.max(place, 0), searching: false };
   }
 
   #offerFiles(trigger: Trigger): void {
@@ -179,7 +182,7 @@ export class Completer {
     this.#command = undefined;
     const open = this.menu.peek();
     if (open?.trigger.kind === "file") this.menu.value = { ...open, trigger, searching: true };
-    else this.menu.value = { trigger, offers: [], chosen: 0, searching: true };
+    else this.menu.value = { trigger, completions: [], chosen: 0, searching: true };
     const search = this.#search;
     this.#timer = setTimeout(() => void this.#find(trigger, search), PAUSE_MS);
   }
@@ -191,10 +194,10 @@ export class Completer {
       this.#hide();
       return;
     }
-    const offers = files.map(({ path, matched }): Offer => {
+    const completions = files.map(({ path, matched }): Completion => {
       return { kind: "file", name: path, matched, description: "", hint: "", problem: "" };
     });
-    const menu: Menu = { trigger, offers, chosen: 0, searching: false };
+    const menu: CompletionMenuState = { trigger, completions, chosen: 0, searching: false };
     this.menu.value = menu;
     if (this.#eager) this.#take(menu, 0);
     this.#eager = false;

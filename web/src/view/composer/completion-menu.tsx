@@ -1,8 +1,8 @@
-// The menu above the text: commands and prompts behind a /, files behind an @. The focus stays in the text.
+// Completion menu: commands and prompts after a /, files after an @. The focus stays in the text.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { runsOf } from "./completion";
-import type { Completer, Menu, Offer } from "./completer";
+import { splitByMatch } from "./completion-trigger";
+import type { Completer, CompletionMenuState, Completion } from "./completer";
 import { fileIcon } from "./file-icons";
 
 export const MENU_ID = "p-completions";
@@ -23,12 +23,12 @@ export function CompletionMenu({ completer }: { completer: Completer }) {
       <span class="p-aloud" role="status">
         {menu === undefined ? "" : countOf(menu)}
       </span>
-      {menu !== undefined && menu.offers.length === 0 && !menu.searching && (
+      {menu !== undefined && menu.completions.length === 0 && !menu.searching && (
         <div class="p-popup p-completions p-completions-none p-soft">
-          No file fits “{menu.trigger.query}”.
+          No files match “{menu.trigger.query}”.
         </div>
       )}
-      {menu !== undefined && menu.offers.length > 0 && (
+      {menu !== undefined && menu.completions.length > 0 && (
         <ul
           ref={list}
           id={MENU_ID}
@@ -39,7 +39,7 @@ export function CompletionMenu({ completer }: { completer: Completer }) {
           aria-label={menu.trigger.kind === "file" ? "Files" : "Commands and prompts"}
           onMouseDown={(event) => event.preventDefault()}
         >
-          {menu.offers.map((offer, place) => (
+          {menu.completions.map((offer, place) => (
             <li
               key={`${offer.kind} ${offer.name}`}
               id={offerId(place)}
@@ -58,7 +58,7 @@ export function CompletionMenu({ completer }: { completer: Completer }) {
   );
 }
 
-function FileOffer({ offer }: { offer: Offer }) {
+function FileOffer({ offer }: { offer: Completion }) {
   // A folder ends with a slash of its own.
   const cut = offer.name.lastIndexOf("/", offer.name.length - 2) + 1;
   const folder = Array.from(offer.name.slice(0, cut)).length;
@@ -79,8 +79,8 @@ function FileOffer({ offer }: { offer: Offer }) {
   );
 }
 
-function CommandOffer({ offer }: { offer: Offer }) {
-  const about = offer.problem === "" ? offer.description : `cannot be used: ${offer.problem}`;
+function CommandOffer({ offer }: { offer: Completion }) {
+  const about = offer.problem === "" ? offer.description : `unusable: ${offer.problem}`;
   return (
     <span class="p-offer" title={about}>
       <span class="p-offer-name">
@@ -94,11 +94,11 @@ function CommandOffer({ offer }: { offer: Offer }) {
 }
 
 function Letters({ text, matched }: { text: string; matched: readonly number[] }) {
-  return <>{runsOf(text, matched).map((run) => (run.bold ? <b>{run.text}</b> : run.text))}</>;
+  return <>{splitByMatch(text, matched).map((run) => (run.bold ? <b>{run.text}</b> : run.text))}</>;
 }
 
-function countOf({ trigger, offers, searching }: Menu): string {
+function countOf({ trigger, completions, searching }: CompletionMenuState): string {
   if (searching) return "";
   const thing = trigger.kind === "file" ? "file" : "choice";
-  return offers.length === 1 ? `1 ${thing}` : `${offers.length} ${thing}s`;
+  return completions.length === 1 ? `1 ${thing}` : `${completions.length} ${thing}s`;
 }

@@ -1,32 +1,32 @@
-// Where the person writes: the text, what goes along with it, and the choices for the next turn. It
-// follows only what it shows, so that typing costs the same however fast the timeline streams.
+// The composer: prompt, attachments and options of the next turn. It follows only what it shows, so that typing costs
+// the same however fast the timeline streams.
 
 import { useComputed, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { Agent, SessionSummary } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
-import { useKeptFocus } from "../review/kept-focus";
+import { useFocusRetention } from "../focus-retention";
 import { ModePicker } from "../review/mode-picker";
 import { SandboxBadge } from "./sandbox-badge";
-import { shortPath } from "../timeline/paths";
-import { Chips } from "./chips";
+import { shortPath } from "../timeline/short-path";
+import { AttachmentChips } from "./attachment-chips";
 import { Completer } from "./completer";
 import { CompletionMenu } from "./completion-menu";
 import { compositionOf, type Composition } from "./composition";
 import { DropZone } from "./drop-zone";
 import { FolderNote } from "./folder-note";
-import { Hints } from "./hints";
+import { ComposerHints } from "./composer-hints";
 import { mentionText } from "./mentions";
-import { ContextMeter } from "./meter";
-import { Notes } from "./notes";
+import { ContextMeter } from "./context-meter";
+import { ComposerNotes } from "./composer-notes";
 import { Pickers } from "./pickers";
-import { QueueStack } from "./queue-stack";
+import { PromptQueue } from "./prompt-queue";
 import { AttachButton, SendButton } from "./send-button";
-import { TextBox } from "./text-box";
-import { TextField } from "./text-field";
-import { useWidth } from "./room";
+import { PromptEditor } from "./prompt-editor";
+import { PromptField } from "./prompt-field";
+import { useComposerSize } from "./composer-size";
 
 export interface ComposerProps {
   readonly session: SessionModel;
@@ -42,13 +42,14 @@ function mention(
   paths: readonly string[],
   session: SessionModel,
   composition: Composition,
-  box: TextBox,
+  editor: PromptEditor,
 ): void {
   const folder = session.detail.peek()?.summary?.workspace ?? "";
   const names = paths.map((path) => shortPath(path, folder));
   for (const name of names) composition.files.learn(name);
-  const before = /(^|\s)$/.test(box.text.slice(0, box.caret)) ? "" : " ";
-  if (names.length > 0) box.replace(box.caret, box.caret, `${before}${names.map(mentionText).join(" ")} `);
+  const before = /(^|\s)$/.test(editor.text.slice(0, editor.caret)) ? "" : " ";
+  if (names.length > 0)
+    editor.replace(editor.caret, editor.caret, `${before}${names.map(mentionText).join(" ")} `);
 }
 
 /** What is typed while the prompt is fetched stays. */
@@ -56,29 +57,29 @@ async function usePrompt(
   name: string,
   session: SessionModel,
   composition: Composition,
-  box: TextBox,
+  editor: PromptEditor,
 ): Promise<void> {
-  const typed = box.text;
+  const typed = editor.text;
   const pieces = await session.getPrompt(name);
-  if (pieces === undefined || box.text !== typed) return;
-  box.replaceAll(composition.blanks.textOf(pieces));
-  const blank = composition.blanks.find(box.text);
-  if (blank !== undefined) box.select(blank.start, blank.end);
+  if (pieces === undefined || editor.text !== typed) return;
+  editor.replaceAll(composition.blanks.textOf(pieces));
+  const blank = composition.blanks.find(editor.text);
+  if (blank !== undefined) editor.select(blank.start, blank.end);
 }
 
 export function Composer({ session, gateway, agents, writer, onNewSession }: ComposerProps) {
   const composition = compositionOf(session, gateway);
-  const { box, completer } = useMemo(() => {
-    const textBox = new TextBox(session.draft);
+  const { editor, completer } = useMemo(() => {
+    const promptEditor = new PromptEditor(session.draft);
     const completions = new Completer({
       commands: () => session.detail.peek()?.commands ?? [],
       listPrompts: () => session.listPrompts(),
       findFiles: (query) => session.findFiles(query),
-      insert: (start, end, text) => textBox.replace(start, end, text),
+      insert: (start, end, text) => promptEditor.replace(start, end, text),
       picked: (path) => composition.files.learn(path),
-      usePrompt: (name) => void usePrompt(name, session, composition, textBox),
+      usePrompt: (name) => void usePrompt(name, session, composition, promptEditor),
     });
-    return { box: textBox, completer: completions };
+    return { editor: promptEditor, completer: completions };
   }, [session, composition]);
   const agent = useComputed(() => {
     const name = session.detail.value?.summary?.agent ?? "";
@@ -86,26 +87,26 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
   });
   const isOpenElsewhere = useComputed(() => session.detail.value?.openElsewhere === true);
   const frame = useRef<HTMLElement>(null);
-  const width = useWidth(frame);
+  const width = useComposerSize(frame);
   useEffect(() => composition.files.follow(), [composition]);
-  useKeptFocus(frame, () => box.focus());
+  useFocusRetention(frame, () => editor.focus());
 
   return (
-    <section class="p-composer" aria-label="Write to the agent" ref={frame}>
-      <Notes session={session} composition={composition} agent={agent} box={box} />
+    <section class="p-composer" aria-label="Composer" ref={frame}>
+      <ComposerNotes session={session} composition={composition} agent={agent} editor={editor} />
       <FolderNote session={session} gateway={gateway} writer={writer} onNewSession={onNewSession} />
-      <QueueStack session={session} box={box} writer={writer} />
+      <PromptQueue session={session} editor={editor} writer={writer} />
       <DropZone
         composition={composition}
         closed={isOpenElsewhere}
-        onMention={(paths) => mention(paths, session, composition, box)}
+        onMention={(paths) => mention(paths, session, composition, editor)}
       >
         <CompletionMenu completer={completer} />
-        <Chips session={session} gateway={gateway} composition={composition} box={box} />
-        <TextField
+        <AttachmentChips session={session} gateway={gateway} composition={composition} editor={editor} />
+        <PromptField
           session={session}
           composition={composition}
-          box={box}
+          editor={editor}
           completer={completer}
           agent={agent}
           closed={isOpenElsewhere}
@@ -123,10 +124,10 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
           <ModePicker session={session} gateway={gateway} />
           <SandboxBadge session={session} />
           <ContextMeter session={session} />
-          <SendButton session={session} composition={composition} box={box} closed={isOpenElsewhere} />
+          <SendButton session={session} composition={composition} editor={editor} closed={isOpenElsewhere} />
         </div>
       </DropZone>
-      <Hints session={session} composition={composition} />
+      <ComposerHints session={session} composition={composition} />
     </section>
   );
 }

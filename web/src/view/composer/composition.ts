@@ -1,31 +1,32 @@
-// A prompt in the making, and its way out: the words are the session's draft, the rest is here. It
-// belongs to the session, so that it is still there when the person comes back to the tab.
+// A prompt being composed, and its sending. The text is the session's draft. It belongs to the session, so it survives
+// switching tabs.
 
 import { effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
-import type { Gateway } from "../../gateway/types";
-import type { Connection, Outgoing, SessionModel } from "../../model/types";
+import type { Gateway } from "../../gateway/gateway";
+import type { Outgoing, SessionModel } from "../../model/types";
 import { preferencesOf, type SendKey } from "../preferences";
-import { displayName, isPicture, namePasted, refusal, type Attachment } from "./attachments";
-import { Blanks } from "./blanks";
-import { contextAttachments, EVERYTHING, type Shared } from "./context";
+import { displayName, isPicture, namePasted, refusalReason, type Attachment } from "./attachments";
+import { PromptBlanks } from "./prompt-blanks";
+import { contextAttachments, SHARE_ALL, type SharedContext } from "./context-attachments";
 import { MentionedFiles } from "./mentioned-files";
 import { PromptHistory } from "./prompt-history";
+import { isConnected } from "../../model/reconnector";
 
 const SENDS = "sends";
 
 /** A prompt that goes out once the connection is back. */
-interface Waiting {
+interface WaitingPrompt {
   readonly text: string;
   readonly attachments: readonly Attachment[];
 }
 
 export class Composition {
   readonly attachments = signal<readonly Attachment[]>([]);
-  readonly shared = signal<Shared>(EVERYTHING);
+  readonly shared = signal<SharedContext>(SHARE_ALL);
   /** Why a file was not taken. */
-  readonly complaint = signal<string | undefined>(undefined);
+  readonly attachmentError = signal<string | undefined>(undefined);
   readonly sending = signal(false);
-  readonly waiting = signal<Waiting | undefined>(undefined);
+  readonly waiting = signal<WaitingPrompt | undefined>(undefined);
   /** Whether the agent takes images, once it was asked for the sake of one. */
   readonly takesImages = signal<boolean | undefined>(undefined);
   /** How many prompts this page has ever sent. */
@@ -34,7 +35,7 @@ export class Composition {
   readonly sendKey: ReadonlySignal<SendKey>;
   readonly history: PromptHistory;
   readonly files: MentionedFiles;
-  readonly blanks = new Blanks();
+  readonly blanks = new PromptBlanks();
   readonly #session: SessionModel;
   readonly #gateway: Gateway;
   #number = 0;
@@ -68,7 +69,7 @@ export class Composition {
   }
 
   async attach(files: readonly File[], pasted = false): Promise<void> {
-    this.complaint.value = undefined;
+    this.attachmentError.value = undefined;
     for (const file of files) await this.#attachOne(file, pasted);
     if (this.attachments.peek().some(({ mimeType }) => mimeType.startsWith("image/")))
       await this.#askForImages();
@@ -79,9 +80,9 @@ export class Composition {
   }
 
   async #attachOne(file: File, pasted: boolean): Promise<void> {
-    const refused = refusal(file, this.attachments.peek());
+    const refused = refusalReason(file, this.attachments.peek());
     if (refused !== undefined) {
-      this.complaint.value = refused;
+      this.attachmentError.value = refused;
       return;
     }
     try {
@@ -91,7 +92,7 @@ export class Composition {
       const preview = isPicture(file.type) ? URL.createObjectURL(file) : undefined;
       this.attachments.value = [...this.attachments.peek(), { id, name, mimeType: file.type, data, preview }];
     } catch {
-      this.complaint.value = `${displayName(file.name)} cannot be read. Folders cannot be attached; attach the files in them.`;
+      this.attachmentError.value = `Cannot read ${displayName(file.name)}. To attach a folder, attach its files.`;
     }
   }
 
@@ -106,7 +107,7 @@ export class Composition {
     }
   }
 
-  #wait(waiting: Waiting): void {
+  #wait(waiting: WaitingPrompt): void {
     this.withdraw();
     this.waiting.value = waiting;
     this.#stopWaiting = effect(() => {
@@ -120,7 +121,7 @@ export class Composition {
     });
   }
 
-  async #deliver({ text, attachments }: Waiting): Promise<void> {
+  async #deliver({ text, attachments }: WaitingPrompt): Promise<void> {
     const sent = new Set(attachments.map(({ id }) => id));
     this.sending.value = true;
     try {
@@ -139,8 +140,8 @@ export class Composition {
 
   #sent(ids: ReadonlySet<number>): void {
     this.#drop(({ id }) => ids.has(id));
-    this.shared.value = EVERYTHING;
-    this.complaint.value = undefined;
+    this.shared.value = SHARE_ALL;
+    this.attachmentError.value = undefined;
     this.sends.value++;
     this.#gateway.memory.set(SENDS, this.sends.peek());
   }
@@ -150,11 +151,6 @@ export class Composition {
     for (const { preview } of all.filter(isDropped)) if (preview !== undefined) URL.revokeObjectURL(preview);
     this.attachments.value = all.filter((one) => !isDropped(one));
   }
-}
-
-/** A page that is older than its server still reaches it. */
-function isConnected({ state }: Connection): boolean {
-  return state === "live" || state === "outdated";
 }
 
 const compositions = new WeakMap<SessionModel, Composition>();

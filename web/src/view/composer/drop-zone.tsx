@@ -1,10 +1,8 @@
-// The frame of the composer, which takes files that are dropped anywhere on it: those of the editor by their names,
-// all others with what is in them.
+// Accepts dropped files: mentions those of the editor, attaches all others.
 
 import { useSignal, type ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Composition } from "./composition";
-import { editorPaths, isFromEditor } from "./dropped-files";
 
 interface DropZoneProps {
   readonly composition: Composition;
@@ -54,4 +52,29 @@ export function DropZone({ composition, closed, onMention, children }: DropZoneP
       )}
     </div>
   );
+}
+
+/** What VS Code calls the list of what is dragged; a link of another page comes without it. */
+const EDITOR_LIST = "application/vnd.code.uri-list";
+const SCHEMES = new Set(["file:", "vscode-remote:"]);
+
+export function isFromEditor(data: Pick<DataTransfer, "types"> | null): boolean {
+  return data?.types.includes(EDITOR_LIST) === true;
+}
+
+/** The whole paths of what was dropped, each once. */
+export function editorPaths(data: Pick<DataTransfer, "getData"> | null): readonly string[] {
+  const lines = (data?.getData(EDITOR_LIST) ?? "").split(/\r?\n/);
+  return [...new Set(lines.filter((line) => !line.startsWith("#")).flatMap(pathOf))];
+}
+
+function pathOf(address: string): string[] {
+  try {
+    const { protocol, pathname } = new URL(address);
+    if (!SCHEMES.has(protocol)) return [];
+    // A drive of Windows has a slash in front of it in an address only.
+    return [decodeURIComponent(pathname).replace(/^\/(?=[A-Za-z]:)/, "")];
+  } catch {
+    return [];
+  }
 }

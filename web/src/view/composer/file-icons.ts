@@ -1,4 +1,4 @@
-// A small picture for a file, by what its name says it is.
+// Icon of a file, by its name.
 
 const ENDINGS: readonly (readonly [icon: string, endings: string])[] = [
   ["markdown", "md mdx"],

@@ -1,15 +1,14 @@
-// Says why a prompt waits though its own session is at rest: another one writes in the same folder.
-// It goes out by itself when that is done; whoever does not want to wait is offered the other ways.
+// Note on a queued prompt that waits for another session in the same folder, with alternatives to waiting.
 
 import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import { ReviewMode, type SessionSummary } from "../../generated/portico/v1/agent_pb";
-import { withVisibleControls } from "../../markdown/controls";
-import { failureOf } from "../../model/failures";
+import { withVisibleControls } from "../../markdown/direction-controls";
+import { failureOf } from "../../model/call-failure";
 import type { SessionModel } from "../../model/types";
 import type { NewSession, OnNewSession } from "../cards";
 import { stopWriters } from "../cards/folder-writers";
-import { isActive } from "./turn";
+import { isActive } from "../shell/turn-state";
 
 interface FolderNoteProps {
   readonly session: SessionModel;
@@ -19,7 +18,7 @@ interface FolderNoteProps {
 }
 
 export function FolderNote({ session, gateway, writer, onNewSession }: FolderNoteProps) {
-  const first = useComputed(() => session.desk.value?.queue[0]);
+  const first = useComputed(() => session.drafts.value?.queue[0]);
   const rests = useComputed(() => !isActive(session.state.value));
   /** The session that was asked to stop; its agent may take a moment. */
   const asked = useSignal("");
@@ -38,13 +37,13 @@ export function FolderNote({ session, gateway, writer, onNewSession }: FolderNot
   };
   /** The prompt leaves this line only when the other session has its words. */
   const move = (how: NewSession): void => {
-    const begun = (): void => void session.unqueue(waiting.promptId);
-    onNewSession(agent, { ...how, words: waiting.text, begun });
+    const onStarted = (): void => void session.unqueue(waiting.promptId);
+    onNewSession(agent, { ...how, text: waiting.text, onStarted });
   };
   return (
     <div class="p-note p-folder-note" role="status">
       <i class="codicon codicon-clockface" aria-hidden="true" />
-      <span>{nameOf(writer.value)} is working in this folder. This prompt goes out when it is done.</span>
+      <span>{nameOf(writer.value)} is working in this folder. This prompt is sent when it is done.</span>
       <span class="p-folder-ways">
         <button
           type="button"
@@ -52,7 +51,7 @@ export function FolderNote({ session, gateway, writer, onNewSession }: FolderNot
           disabled={asked.value === sessionId}
           onClick={() => void stop()}
         >
-          {asked.value === sessionId ? "Stopping…" : "Stop the other"}
+          {asked.value === sessionId ? "Stopping…" : "Stop it"}
         </button>
         {/* Files that go along are at the server, in this line. */}
         {waiting.attachments === 0 && (
@@ -60,18 +59,18 @@ export function FolderNote({ session, gateway, writer, onNewSession }: FolderNot
             <button
               type="button"
               class="p-link-button"
-              title="In a new session, which gets a working tree of its own"
+              title="In a new session with its own worktree"
               onClick={() => move({ mode: ReviewMode.WORKTREE })}
             >
-              Work in a worktree
+              Use a worktree
             </button>
             <button
               type="button"
               class="p-link-button"
-              title="In a new session, which changes no files"
+              title="In a new session that changes no files"
               onClick={() => move({ readsOnly: true })}
             >
-              Only read
+              Read only
             </button>
           </>
         )}

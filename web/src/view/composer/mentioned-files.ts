@@ -1,10 +1,10 @@
-// Which files the draft mentions: those that were picked, and those typed by hand that turn out to exist.
+// Files that the draft mentions: picked ones, and typed ones that exist.
 
 import { computed, effect, signal, type ReadonlySignal } from "@preact/signals";
 import type { SessionModel } from "../../model/types";
-import { mentionOf, mentionsIn, withoutClosing } from "./mentions";
+import { fileMentions, mentionsIn, withoutClosing } from "./mentions";
 
-/** Nobody is asked about a name that is still being typed. */
+/** Names that are still being typed are not looked up. */
 const PAUSE_MS = 400;
 const MOST_ASKED = 20;
 
@@ -21,7 +21,7 @@ export class MentionedFiles {
     let before: readonly string[] = [];
     this.paths = computed(() => {
       const known = this.#known.value;
-      const paths = mentionOf(session.draft.value, (path) => known.has(path)).map(({ path }) => path);
+      const paths = fileMentions(session.draft.value, (path) => known.has(path)).map(({ path }) => path);
       const now = [...new Set(paths)];
       if (now.length !== before.length || now.some((path, place) => path !== before[place])) before = now;
       return before;

@@ -1,5 +1,5 @@
-// Files that the person's words mention, as in `see @src/app.py` or `@"a name with spaces"`.
-// The server reads mentions by the same rules and gives the agent a link for each.
+// Mentions of files in a prompt, as in `see @src/app.py` or `@"a name with spaces"`. The server reads mentions by the
+// same rules and gives the agent a link for each.
 
 export interface Mention {
   readonly path: string;
@@ -27,7 +27,7 @@ export function withoutClosing(path: string): string {
 }
 
 /** The mention of a file among what is typed: `@src/app.py.` at the end of a sentence means `src/app.py`. */
-export function mentionOf(text: string, isFile: (path: string) => boolean): readonly Mention[] {
+export function fileMentions(text: string, isFile: (path: string) => boolean): readonly Mention[] {
   return mentionsIn(text).flatMap((mention) => {
     if (isFile(mention.path)) return [mention];
     const path = withoutClosing(mention.path);
@@ -40,14 +40,14 @@ export function mentionText(path: string): string {
   return NEEDS_QUOTES.test(path) && !path.includes('"') ? `@"${path}"` : `@${path}`;
 }
 
-export interface Cut {
+export interface MentionRange {
   readonly start: number;
   readonly end: number;
 }
 
 /** What is to be taken out of a text so that it does not mention the file, last one first. */
-export function cutsFor(text: string, path: string): readonly Cut[] {
-  const cuts = mentionOf(text, (candidate) => candidate === path).map(({ start, end }) => ({
+export function mentionRanges(text: string, path: string): readonly MentionRange[] {
+  const cuts = fileMentions(text, (candidate) => candidate === path).map(({ start, end }) => ({
     start,
     end: text[end] === " " ? end + 1 : end,
   }));

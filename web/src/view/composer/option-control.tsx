@@ -1,10 +1,10 @@
-// One thing about the agent that a person may set: a switch, or a choice among a few.
+// Control of one option of the agent: a switch or a picker.
 
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
-import { takesModels, wantsModel } from "../models/wanting";
-import { choicesOf, labelOf } from "./choices";
+import { canConnectModels, connectDialogOpen } from "../models/connect-state";
+import { choicesOf, labelOf } from "./picker-choices";
 import { Picker } from "./picker";
 
 export interface OptionControlProps {
@@ -34,14 +34,14 @@ export function OptionControl({ option, session, gateway }: OptionControlProps) 
       </button>
     );
   }
-  const more = takesModels(session.detail.value, option) ? [CONNECT] : [];
+  const more = canConnectModels(session.detail.value, option) ? [CONNECT] : [];
   return (
     <Picker
       label={label}
       value={value.value ?? ""}
       choices={[...choicesOf(option), ...more]}
       onChoose={(chosen) => {
-        if (chosen === CONNECT.value) wantsModel(gateway).value = true;
+        if (chosen === CONNECT.value) connectDialogOpen(gateway).value = true;
         else void session.setOption(optionId, chosen);
       }}
     />

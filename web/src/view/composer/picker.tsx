@@ -1,9 +1,9 @@
-// A choice among a few: a quiet button with a list above it, for mouse and keyboard alike.
+// Picker: a quiet button with a list above it, for mouse and keyboard.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
-import { placeAfterKey, placeByLetters } from "./list-keys";
-import { keepInside } from "./popup";
+import { indexAfterKey, indexByLetters } from "./list-navigation";
+import { keepInside } from "./popup-position";
 
 export interface Choice {
   readonly value: string;
@@ -62,13 +62,13 @@ export function Picker({ label, value, choices, heading, otherwise = value, icon
     } else if (key.length === 1) {
       letters.current = continued(letters.current, key);
       place.value =
-        placeByLetters(
+        indexByLetters(
           choices.map((choice) => choice.name),
           letters.current.typed,
           at,
         ) ?? at;
     } else {
-      const next = placeAfterKey(key, choices.length, at);
+      const next = indexAfterKey(key, choices.length, at);
       if (next === undefined) return;
       place.value = next;
     }

@@ -1,17 +1,17 @@
-// The row of choices for the next turn: agent, model, mode and whatever else the agent lets people set.
-// What has no room stands in a menu.
+// Options of the next turn: agent, model, mode and other options of the agent. Those that do not fit are in a menu.
 
-import { useComputed, type ReadonlySignal } from "@preact/signals";
-import type { Gateway } from "../../gateway/types";
+import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Gateway } from "../../gateway/gateway";
 import type { Agent } from "../../generated/portico/v1/agent_pb";
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
-import { agentChoices, choicesOf, labelOf, ordered } from "./choices";
-import { MoreOptions } from "./more-options";
-import { OptionControl } from "./option-control";
+import { choiceWidth, countFitting } from "./composer-size";
+import { OptionControl, type OptionControlProps } from "./option-control";
 import { Picker } from "./picker";
-import { choicesIn, widthOf } from "./room";
-import type { AgentName } from "./text-field";
+import { agentChoices, choicesOf, labelOf, sortOptions } from "./picker-choices";
+import { keepInside } from "./popup-position";
+import type { AgentName } from "./prompt-field";
 
 interface PickersProps {
   readonly session: SessionModel;
@@ -26,11 +26,11 @@ interface PickersProps {
 export function Pickers({ session, gateway, agents, agent, width, onNewSession }: PickersProps) {
   const all = useComputed(() => session.detail.value?.options ?? []);
   const usable = useComputed(() => session.detail.value?.openElsewhere !== true);
-  const options = usable.value ? ordered(all.value) : [];
+  const options = usable.value ? sortOptions(all.value) : [];
   const { name, title } = agent.value;
-  const widths = [widthOf(title), ...options.map(optionWidth)];
-  // Whoever is talked to is named, however little room there is.
-  const inRow = Math.max(1, choicesIn(width.value, widths)) - 1;
+  const widths = [choiceWidth(title), ...options.map(optionWidth)];
+  // The agent is always named, however narrow the composer is.
+  const inRow = Math.max(1, countFitting(width.value, widths)) - 1;
   return (
     <div class="p-pickers">
       {name !== "" && (
@@ -39,7 +39,7 @@ export function Pickers({ session, gateway, agents, agent, width, onNewSession }
           value={name}
           otherwise={title}
           choices={agentChoices(agents.value)}
-          heading="Another agent begins a new session."
+          heading="Switching agents starts a new session."
           onChoose={onNewSession}
         />
       )}
@@ -55,6 +55,65 @@ export function Pickers({ session, gateway, agents, agent, width, onNewSession }
 
 function optionWidth(option: ConfigOption): number {
   const { value } = option;
-  if (value.case === "switchedOn") return widthOf(labelOf(option), true);
-  return widthOf(choicesOf(option).find((one) => one.value === value.value)?.name ?? value.value ?? "");
+  if (value.case === "switchedOn") return choiceWidth(labelOf(option), true);
+  return choiceWidth(choicesOf(option).find((one) => one.value === value.value)?.name ?? value.value ?? "");
+}
+
+interface MoreOptionsProps extends Omit<OptionControlProps, "option"> {
+  readonly options: readonly ConfigOption[];
+}
+
+export function MoreOptions(props: MoreOptionsProps) {
+  const open = useSignal(false);
+  const whole = useRef<HTMLSpanElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  return (
+    <span
+      class="p-picker"
+      ref={whole}
+      onFocusOut={(event) => {
+        const to = event.relatedTarget;
+        if (!(to instanceof Node && whole.current?.contains(to) === true)) open.value = false;
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !open.peek() || event.defaultPrevented) return;
+        open.value = false;
+        button.current?.focus();
+        event.preventDefault();
+      }}
+    >
+      <button
+        ref={button}
+        type="button"
+        class="p-icon-button"
+        aria-haspopup="dialog"
+        aria-expanded={open.value}
+        aria-label="More options"
+        title="More options"
+        onClick={() => (open.value = !open.peek())}
+      >
+        <i class="codicon codicon-ellipsis" aria-hidden="true" />
+      </button>
+      {open.value && <Panel {...props} />}
+    </span>
+  );
+}
+
+function Panel({ options, ...around }: MoreOptionsProps) {
+  const panel = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (panel.current === null) return;
+    keepInside(panel.current);
+    panel.current.querySelector("button")?.focus();
+  }, []);
+  return (
+    <div class="p-popup p-more-options" role="dialog" aria-label="More options" tabIndex={-1} ref={panel}>
+      {options.map((option) => (
+        <div key={option.optionId} class="p-more-row">
+          {option.value.case !== "switchedOn" && <span class="p-soft">{labelOf(option)}</span>}
+          <OptionControl option={option} {...around} />
+        </div>
+      ))}
+    </div>
+  );
 }

@@ -1,4 +1,4 @@
-// Walks back and forth through what was sent before. What the person had typed is put aside and comes back.
+// Steps through earlier prompts. The current draft is kept and restored.
 
 export class PromptHistory {
   readonly #prompts: () => readonly string[];

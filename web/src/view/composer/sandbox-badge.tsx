@@ -1,12 +1,11 @@
-// At the composer: how far the kernel confines the agent, if a sandbox was wanted.
+// Badge that shows how far the kernel confines the agent.
 
 import type { SandboxInForce } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
 
 const PROMISES: Readonly<Record<string, string>> = {
-  workspace: "It can neither write outside of its own folder nor read your secrets.",
-  strict:
-    "It can neither write outside of its own folder, nor read your secrets, nor reach hosts that are not named.",
+  workspace: "The agent cannot write outside its folder or read your secrets.",
+  strict: "The agent cannot write outside its folder, read your secrets or reach hosts that are not listed.",
 };
 
 export function SandboxBadge({ session }: { readonly session: SessionModel }) {

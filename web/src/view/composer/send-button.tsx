@@ -1,21 +1,21 @@
-// The buttons at the ends of the bar: files come in on the left, the prompt goes out on the right.
+// Buttons of the composer: attach, send, queue, stop.
 
 import { useComputed, useSignal, useSignalEffect, type ReadonlySignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { SessionModel } from "../../model/types";
 import type { Composition } from "./composition";
-import type { TextBox } from "./text-box";
-import { sendFrom } from "./text-field";
-import { isActive } from "./turn";
+import type { PromptEditor } from "./prompt-editor";
+import { sendFrom } from "./prompt-field";
+import { isActive } from "../shell/turn-state";
 
 interface SendButtonProps {
   readonly session: SessionModel;
   readonly composition: Composition;
-  readonly box: TextBox;
+  readonly editor: PromptEditor;
   readonly closed: ReadonlySignal<boolean>;
 }
 
-export function SendButton({ session, composition, box, closed }: SendButtonProps) {
+export function SendButton({ session, composition, editor, closed }: SendButtonProps) {
   const active = useComputed(() => isActive(session.state.value));
   const something = useComputed(
     () => session.draft.value.trim() !== "" || composition.attachments.value.length > 0,
@@ -24,8 +24,8 @@ export function SendButton({ session, composition, box, closed }: SendButtonProp
   if (closed.value) return null;
   const key = composition.sendKey.value === "enter" ? "Enter" : "Ctrl+Enter";
   const send = (): void => {
-    box.focus();
-    sendFrom(box, composition);
+    editor.focus();
+    sendFrom(editor, composition);
   };
   return (
     <span class="p-composer-out">
@@ -33,8 +33,8 @@ export function SendButton({ session, composition, box, closed }: SendButtonProp
         <button
           type="button"
           class="p-icon-button"
-          title={`Put in line (${key})`}
-          aria-label="Put in line"
+          title={`Queue (${key})`}
+          aria-label="Queue"
           onClick={send}
         >
           <i class="codicon codicon-list-ordered" aria-hidden="true" />
@@ -64,12 +64,12 @@ function StopButton({ session }: { session: SessionModel }) {
   useSignalEffect(() => {
     if (!isActive(session.state.value)) asked.value = false;
   });
-  const label = asked.value ? "Stop at once" : "Stop";
+  const label = asked.value ? "Force stop" : "Stop";
   return (
     <button
       type="button"
       class={`p-send p-stop${asked.value ? " p-stop-asked" : ""}`}
-      title={asked.value ? "Stopping… Press again to stop at once." : "Stop (Esc)"}
+      title={asked.value ? "Stopping… Click again to force it." : "Stop (Esc)"}
       aria-label={label}
       onClick={() => {
         void session.stop(asked.peek());

@@ -1,15 +1,16 @@
-// Where a person connects a model: who has it, with which key, and which one it is.
+// Dialog that connects a model: provider, key and model.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { Gateway } from "../../gateway/gateway";
 import type { Provider } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
-import { KeyForm } from "../cards/connect-form";
-import { KeyField } from "../cards/key-field";
-import { aboutKeeping } from "../cards/key-keeping";
-import { Dialog } from "../review/dialog";
-import { Connecting } from "./connecting";
+import { KeyForm } from "../cards/key-form";
+import { CodeField, KeyField } from "../cards/key-field";
+import { storageDescription } from "../cards/key-storage";
+import { Dialog } from "../dialog";
+import { ModelConnector } from "./model-connector";
+import { Form, FormProblem } from "../form";
 
 interface ConnectDialogProps {
   readonly gateway: Gateway;
@@ -18,7 +19,7 @@ interface ConnectDialogProps {
 }
 
 export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps) {
-  const connecting = useMemo(() => new Connecting(gateway, session), [gateway, session]);
+  const connecting = useMemo(() => new ModelConnector(gateway, session), [gateway, session]);
   const named = useSignal("");
   useEffect(() => {
     void connecting.begin();
@@ -46,12 +47,12 @@ export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps)
         <ModelForm key={shown.name} provider={shown} connecting={connecting} gateway={gateway} />
       )}
       {!isOther && shown !== undefined && !canConnect(shown) && <p>{`${shown.title}: ${shown.detail}`}</p>}
-      <Standing connecting={connecting} />
+      <ConnectProgress connecting={connecting} />
     </Dialog>
   );
 }
 
-/** In place of a provider: a key for whoever reads it. */
+/** In place of a provider: a key for another agent. */
 const OTHER = "\u0000other";
 
 /** What is not installed here, or has to be fetched first, needs more than a key. */
@@ -83,7 +84,7 @@ function ProviderChoice({ providers, value, onChange }: ProviderChoiceProps) {
             {ready ? `${title} ✓` : title}
           </option>
         ))}
-        <option value={OTHER}>A key for another agent…</option>
+        <option value={OTHER}>Key for another agent…</option>
       </select>
     </label>
   );
@@ -91,7 +92,7 @@ function ProviderChoice({ providers, value, onChange }: ProviderChoiceProps) {
 
 interface ModelFormProps {
   readonly provider: Provider;
-  readonly connecting: Connecting;
+  readonly connecting: ModelConnector;
   readonly gateway: Gateway;
 }
 
@@ -99,7 +100,6 @@ function ModelForm({ provider, connecting, gateway }: ModelFormProps) {
   const { keyVariable, needsKey, hasKey } = provider;
   const key = useSignal("");
   const model = useSignal(modelIn(connecting.model.peek(), provider));
-  const id = useId();
   const isBusy = connecting.stage.value.state === "busy";
   const isComplete = model.value.trim() !== "" && (!needsKey || key.value.trim() !== "");
   const connect = async (): Promise<void> => {
@@ -108,36 +108,11 @@ function ModelForm({ provider, connecting, gateway }: ModelFormProps) {
     key.value = "";
   };
   return (
-    <form
-      class="p-form"
-      noValidate
-      autocomplete="off"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void connect();
-      }}
-    >
+    <Form onSubmit={() => void connect()}>
       {keyVariable !== "" && (
         <KeyField value={key} about={aboutKey(provider, gateway)} placeholder={keyVariable} />
       )}
-      <div class="p-form-field">
-        <label for={`${id}-model`}>Model</label>
-        <input
-          id={`${id}-model`}
-          class="p-field p-form-input p-mono"
-          type="text"
-          spellcheck={false}
-          autocapitalize="off"
-          list={`${id}-models`}
-          value={model.value}
-          onInput={(event) => (model.value = event.currentTarget.value)}
-        />
-        <datalist id={`${id}-models`}>
-          {provider.models.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-      </div>
+      <CodeField label="Model" value={model} suggestions={provider.models} />
       <div class="p-card-actions">
         <button type="submit" class="p-button p-button-main" disabled={isBusy || !isComplete}>
           Connect
@@ -149,17 +124,17 @@ function ModelForm({ provider, connecting, gateway }: ModelFormProps) {
             disabled={isBusy}
             onClick={() => void connecting.forget(provider)}
           >
-            Forget the key
+            Delete key
           </button>
         )}
       </div>
-    </form>
+    </Form>
   );
 }
 
 function aboutKey({ hasKey, needsKey, detail }: Provider, gateway: Gateway): string {
-  if (hasKey) return "There is one already: leave this empty to go on with it.";
-  return needsKey ? aboutKeeping(gateway) : `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`;
+  if (hasKey) return "A key is stored. Leave this empty to keep it.";
+  return needsKey ? storageDescription(gateway) : `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`;
 }
 
 /** The model that holds, if it is one of the provider's; else the usual one. */
@@ -167,7 +142,7 @@ function modelIn(current: string, { name, models }: Provider): string {
   return current.startsWith(`${name}:`) ? current.slice(name.length + 1) : (models[0] ?? "");
 }
 
-function Standing({ connecting }: { readonly connecting: Connecting }) {
+function ConnectProgress({ connecting }: { readonly connecting: ModelConnector }) {
   const stage = connecting.stage.value;
   const current = connecting.model.value;
   return (
@@ -180,11 +155,7 @@ function Standing({ connecting }: { readonly connecting: Connecting }) {
           </p>
         )}
       </div>
-      {stage.state === "problem" && (
-        <p class="p-form-problem" role="alert">
-          {stage.words}
-        </p>
-      )}
+      {stage.state === "problem" && <FormProblem text={stage.words} />}
       <p class="p-soft p-dialog-foot">
         {current === "" ? "Porter uses no model yet." : `Porter uses ${current}.`}
       </p>

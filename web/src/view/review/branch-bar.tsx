@@ -1,15 +1,15 @@
-// For a session on a branch or in a worktree: where its work is, and how it is brought home.
+// Branch or worktree of a session, with the menu that finishes it.
 
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import { ReviewEnding, ReviewMode } from "../../generated/portico/v1/agent_pb";
 import { reviewOf } from "../../model/review";
 import type { ReviewStatus } from "../../model/review-status";
 import type { SessionModel } from "../../model/types";
 import { isActive } from "../cards/card";
-import { Icon } from "../timeline/parts";
-import { onMenuKey } from "./menu-keys";
+import { indexAfterKey } from "../composer/list-navigation";
+import { Icon } from "../timeline/elements";
 
 interface Ending {
   readonly ending: ReviewEnding;
@@ -24,29 +24,30 @@ const ENDINGS: readonly Ending[] = [
     ending: ReviewEnding.MERGE,
     icon: "git-merge",
     name: "Merge",
-    description: (home) => `All its commits, merged into ${home}`,
+    description: (home) => `Merge all commits into ${home}`,
     done: (home) => `Merged into ${home}.`,
   },
   {
     ending: ReviewEnding.SQUASH,
     icon: "git-commit",
     name: "Squash",
-    description: (home) => `All of it as one commit on ${home}`,
-    done: (home) => `One commit on ${home} has it all.`,
+    description: (home) => `Combine all changes into one commit on ${home}`,
+    done: (home) => `Squashed into one commit on ${home}.`,
   },
   {
     ending: ReviewEnding.KEEP,
     icon: "git-branch",
     name: "Keep",
-    description: (home) => `Leave the branch for later and go back to ${home}`,
+    description: (home) => `Keep the branch and switch back to ${home}`,
     done: (_, reference) => `Kept as ${reference}.`,
   },
   {
     ending: ReviewEnding.DISCARD,
     icon: "trash",
     name: "Discard",
-    description: (home) => `Back to ${home} without it; a ref still keeps it`,
-    done: (_, reference) => (reference === "" ? "Discarded." : `Discarded; ${reference} still has it.`),
+    description: (home) => `Switch back to ${home} without the changes; a ref keeps them`,
+    done: (_, reference) =>
+      reference === "" ? "Discarded." : `Discarded. ${reference} still has the changes.`,
   },
 ];
 
@@ -59,7 +60,7 @@ export function BranchBar({
 }) {
   const { status } = reviewOf(session, gateway);
   const mode = status.mode.value;
-  const told = status.told.value;
+  const told = status.latest.value;
   const works = mode === ReviewMode.BRANCH || mode === ReviewMode.WORKTREE;
   if (told === undefined || !works || !told.unfinished) {
     return status.ended.value === "" ? null : <Ended status={status} />;
@@ -67,10 +68,10 @@ export function BranchBar({
   const { branch, homeBranch, folder } = told;
   const home = homeBranch === "" ? "your branch" : homeBranch;
   return (
-    <div class="p-pending p-branch-bar" role="group" aria-label="Where this session works">
+    <div class="p-pending p-branch-bar" role="group" aria-label="Branch of this session">
       <Icon name={mode === ReviewMode.WORKTREE ? "worktree" : "git-branch"} />
       <span class={branch === "" ? "p-pending-words" : "p-branch"} title={folder}>
-        {branch === "" ? "In a worktree of its own" : branch}
+        {branch === "" ? "In its own worktree" : branch}
       </span>
       {homeBranch !== "" && <span class="p-branch-home p-soft">from {homeBranch}</span>}
       <FinishMenu status={status} home={home} isIdle={!isActive(session.state.value)} />
@@ -125,10 +126,10 @@ function FinishMenu({ status, home, isIdle }: FinishMenuProps) {
         aria-haspopup="menu"
         aria-expanded={open.value}
         disabled={status.busy.value || !isIdle}
-        title={isIdle ? "Bring the work home, or leave it" : "The agent is at work"}
+        title={isIdle ? "Merge, squash, keep or discard the work" : "The agent is working"}
         onClick={() => (open.value = !open.peek())}
       >
-        Finish
+        Finish branch…
         <Icon name="chevron-down" />
       </button>
       {open.value && (
@@ -136,7 +137,7 @@ function FinishMenu({ status, home, isIdle }: FinishMenuProps) {
           ref={menu}
           class="p-popup p-menu"
           role="menu"
-          aria-label="Finish"
+          aria-label="Finish branch"
           onKeyDown={(event) => onMenuKey(event, menu.current, close)}
         >
           {ENDINGS.map((one) => (
@@ -158,4 +159,15 @@ function FinishMenu({ status, home, isIdle }: FinishMenuProps) {
       )}
     </span>
   );
+}
+
+export function onMenuKey(event: KeyboardEvent, menu: HTMLElement | null, close: () => void): void {
+  const items = [...(menu?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
+  const at = items.findIndex((item) => item === document.activeElement);
+  const next = indexAfterKey(event.key, items.length, at);
+  if (event.key === "Escape") close();
+  else if (next !== undefined) items[next]?.focus();
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
 }

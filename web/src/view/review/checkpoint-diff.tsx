@@ -1,23 +1,26 @@
-// What changed in the folder since a checkpoint: how many files, and each of them on demand.
+// Changes since a checkpoint: file count, file list and diff.
 
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { GetCheckpointDiffResponse } from "../../generated/portico/v1/agent_pb";
-import { countOf } from "../../model/review-deeds";
+import { countOf } from "../../model/review-actions";
 import { isFailure, type ReviewStatus } from "../../model/review-status";
 import type { Failure } from "../../model/types";
 import { DiffCounts } from "../timeline/diff-view";
-import { Icon } from "../timeline/parts";
+import { Icon } from "../timeline/elements";
 import { DiffList } from "./diff-list";
 import { FileName } from "./file-head";
 import { totalOf } from "./proposal-card";
 import { ReviewView } from "./review-view";
 
-export type Changes = GetCheckpointDiffResponse | Failure | undefined;
+export type CheckpointChanges = GetCheckpointDiffResponse | Failure | undefined;
 
 /** Undefined until they are here. */
-export function useChanges(status: ReviewStatus, checkpointId: string | undefined): Signal<Changes> {
-  const changes = useSignal<Changes>(undefined);
+export function useCheckpointChanges(
+  status: ReviewStatus,
+  checkpointId: string | undefined,
+): Signal<CheckpointChanges> {
+  const changes = useSignal<CheckpointChanges>(undefined);
   useEffect(() => {
     changes.value = undefined;
     if (checkpointId === undefined) return undefined;
@@ -33,17 +36,17 @@ export function useChanges(status: ReviewStatus, checkpointId: string | undefine
 }
 
 /** How much going back would change, in one line. */
-export function ChangesLine({ changes }: { readonly changes: Changes }) {
+export function ChangesLine({ changes }: { readonly changes: CheckpointChanges }) {
   if (changes === undefined) {
     return (
       <p class="p-soft" role="status">
-        <Icon name="loading" spinning /> Looking at what changed since…
+        <Icon name="loading" spinning /> Loading changes…
       </p>
     );
   }
   if (isFailure(changes)) return <p class="p-form-problem">{changes.message}</p>;
   const count = changes.files.length + changes.unlisted;
-  if (count === 0) return <p role="status">Nothing has changed since then.</p>;
+  if (count === 0) return <p role="status">No changes since then.</p>;
   return (
     <p class="p-back-count" role="status">
       <strong>{countOf(count, "file")}</strong> {count === 1 ? "has" : "have"} changed since then{" "}
@@ -76,7 +79,7 @@ export function ChangedLines({
   const files = useSignal(changes.files);
   files.value = changes.files;
   const view = useMemo(
-    () => new ReviewView({ files, contents: () => undefined, choices: () => undefined }, split),
+    () => new ReviewView({ files, contents: () => undefined, decisions: () => undefined }, split),
     [files, split],
   );
   return <DiffList view={view} label="Changes since" openFile={undefined} />;

@@ -1,19 +1,19 @@
-// All checkpoints of a session's folder, newest first: what changed since each, and the way back.
+// Dialog with the checkpoints of a session, newest first: changes since each, and restore.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { Checkpoint } from "../../generated/portico/v1/agent_pb";
 import { reviewOf } from "../../model/review";
 import { isFailure } from "../../model/review-status";
 import type { Failure, SessionModel } from "../../model/types";
 import { preferencesOf } from "../preferences";
-import { ago } from "../shell/days";
-import { ChangedLines, ChangesLine, useChanges } from "./checkpoint-diff";
-import { Dialog } from "./dialog";
+import { ago } from "../shell/relative-time";
+import { ChangedLines, ChangesLine, useCheckpointChanges } from "./checkpoint-diff";
+import { Dialog } from "../dialog";
 import { RestoreDialog } from "./restore-dialog";
-import { momentWords } from "./words";
+import { momentLabel } from "./review-labels";
 
 interface CheckpointsProps {
   readonly session: SessionModel;
@@ -26,7 +26,7 @@ export function CheckpointsDialog({ session, gateway, onLeave }: CheckpointsProp
   const list = useSignal<readonly Checkpoint[] | Failure | undefined>(undefined);
   const chosen = useSignal<Checkpoint | undefined>(undefined);
   const restoring = useSignal<Checkpoint | undefined>(undefined);
-  const changes = useChanges(status, chosen.value?.checkpointId);
+  const changes = useCheckpointChanges(status, chosen.value?.checkpointId);
   const { splitDiffs } = preferencesOf(gateway.memory);
   useEffect(() => {
     void status.checkpoints().then((found) => (list.value = found));
@@ -35,17 +35,17 @@ export function CheckpointsDialog({ session, gateway, onLeave }: CheckpointsProp
   const known = changes.value !== undefined && !isFailure(changes.value) ? changes.value : undefined;
   return (
     <Dialog title="Checkpoints" kind="checkpoints" onLeave={onLeave}>
-      {found === undefined && <p class="p-soft">Looking for checkpoints…</p>}
+      {found === undefined && <p class="p-soft">Loading checkpoints…</p>}
       {found !== undefined && isFailure(found) && <p class="p-form-problem">{found.message}</p>}
       {found !== undefined && !isFailure(found) && found.length === 0 && (
-        <p class="p-soft">There are none yet. One is taken before each prompt that may change files.</p>
+        <p class="p-soft">No checkpoints yet. One is taken before each prompt that may change files.</p>
       )}
       {found !== undefined && !isFailure(found) && found.length > 0 && (
         <div class="p-points">
           <List points={found} chosen={chosen} />
           <div class="p-points-side">
             {chosen.value === undefined ? (
-              <p class="p-soft">Choose one to see what changed since.</p>
+              <p class="p-soft">Select a checkpoint to see what changed since.</p>
             ) : (
               <>
                 <div class="p-points-top">
@@ -95,7 +95,7 @@ function List({ points, chosen }: { points: readonly Checkpoint[]; chosen: Signa
             >
               <span class="p-point-name">{nameOf(point)}</span>
               <span class="p-point-facts">
-                <span>{momentWords(point.moment)}</span>
+                <span>{momentLabel(point.moment)}</span>
                 {at !== undefined && (
                   <time dateTime={at.toISOString()} title={at.toLocaleString()}>
                     {ago(at, now)}
@@ -111,5 +111,5 @@ function List({ points, chosen }: { points: readonly Checkpoint[]; chosen: Signa
 }
 
 function nameOf({ label, moment }: Checkpoint): string {
-  return label === "" ? `A state ${momentWords(moment)}` : label;
+  return label === "" ? `Checkpoint ${momentLabel(moment)}` : label;
 }

@@ -1,18 +1,18 @@
-// Lines that the person and the agent both changed: both beside each other, and whose stay.
+// A conflict: the user's and the agent's lines side by side, and which to keep.
 
 import type { FileConflict } from "../../generated/portico/v1/agent_pb";
-import { linesOf } from "../../model/review-diff";
-import type { Side } from "../../model/review-choices";
-import { plainSegments, shownOf, type Segment } from "./colours";
+import { splitLines } from "../../model/patch";
+import type { ConflictChoice } from "../../model/hunk-decisions";
+import { plainSegments, shownOf, type Segment } from "./line-segments";
 
 interface ConflictViewProps {
   readonly conflict: FileConflict;
   readonly path: string;
   readonly number: number;
   readonly count: number;
-  readonly chosen: Side | undefined;
+  readonly chosen: ConflictChoice | undefined;
   readonly language: string;
-  readonly onChoose: (side: Side) => void;
+  readonly onChoose: (side: ConflictChoice) => void;
 }
 
 /** The sides of the whole file are chosen at its first conflict. */
@@ -25,7 +25,7 @@ export function ConflictView(props: ConflictViewProps) {
       <div class="p-rc-top">
         <span class="p-rc-where">{where}</span>
         {number === 0 && (
-          <span class="p-rc-sides" role="group" aria-label={`Whose lines stay in ${path}`}>
+          <span class="p-rc-sides" role="group" aria-label={`Resolve conflicts in ${path}`}>
             <SideButton side="person" chosen={chosen} onChoose={onChoose} words="Keep mine" />
             <SideButton side="agent" chosen={chosen} onChoose={onChoose} words="Take theirs" />
           </span>
@@ -40,10 +40,10 @@ export function ConflictView(props: ConflictViewProps) {
 }
 
 interface SideButtonProps {
-  readonly side: Side;
-  readonly chosen: Side | undefined;
+  readonly side: ConflictChoice;
+  readonly chosen: ConflictChoice | undefined;
   readonly words: string;
-  readonly onChoose: (side: Side) => void;
+  readonly onChoose: (side: ConflictChoice) => void;
 }
 
 function SideButton({ side, chosen, words, onChoose }: SideButtonProps) {
@@ -62,12 +62,12 @@ interface SideLinesProps {
 }
 
 function SideLines({ title, text, lost, language }: SideLinesProps) {
-  const lines = linesOf(text ?? "");
+  const lines = splitLines(text ?? "");
   return (
     <div class={`p-rc-lines${lost ? " p-rc-lost" : ""}`}>
       <div class="p-rc-title">
         {title}
-        {lost && <span class="p-soft"> · goes</span>}
+        {lost && <span class="p-soft"> · discarded</span>}
       </div>
       {text === undefined && <p class="p-rc-none p-soft">The file is deleted.</p>}
       {text !== undefined && lines.length === 0 && <p class="p-rc-none p-soft">No lines.</p>}

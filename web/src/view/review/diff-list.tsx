@@ -1,9 +1,9 @@
-// The changed files below each other, as one long list of which only what is in sight is on the page.
+// The changed files as one long list, of which only the visible part is rendered.
 
 import { Component, type ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { Icon } from "../timeline/parts";
-import { languageOf } from "./colours";
+import { Icon } from "../timeline/elements";
+import { languageOfFile } from "./line-segments";
 import { ConflictView } from "./conflict-view";
 import type { ShownSection } from "./diff-scroller";
 import { FileHead } from "./file-head";
@@ -11,7 +11,7 @@ import { GapRow } from "./gap-row";
 import { HunkHead } from "./hunk-head";
 import { AroundLine, Line, PairLine } from "./line-view";
 import type { ReviewView } from "./review-view";
-import type { DiffRow, Section } from "./rows";
+import type { DiffRow, FileSection } from "./diff-rows";
 
 /** From this width on two sides have room beside each other. */
 const ROOMY = 720;
@@ -58,7 +58,7 @@ export function DiffList({ view, label, openFile }: DiffListProps) {
       </span>
       <div style={{ height: `${before}px` }} />
       {sections.map((shown) => (
-        <FileSection key={shown.section.key} shown={shown} view={view} openFile={openFile} />
+        <FileSectionView key={shown.section.key} shown={shown} view={view} openFile={openFile} />
       ))}
       <div style={{ height: `${after}px` }} />
     </div>
@@ -71,16 +71,16 @@ interface FileSectionProps {
   readonly openFile: ((path: string) => void) | undefined;
 }
 
-function FileSection({ shown, view, openFile }: FileSectionProps) {
+function FileSectionView({ shown, view, openFile }: FileSectionProps) {
   const { section, rows, before, after } = shown;
   const { file } = section;
-  const language = useMemo(() => languageOf(file.path), [file.path]);
+  const language = useMemo(() => languageOfFile(file.path), [file.path]);
   return (
     <section class="p-rf" aria-label={file.path}>
       <FileHead section={section} view={view} openFile={openFile} />
       <div style={{ height: `${before}px` }} />
       {rows.map((row) => (
-        <RowView key={row.key} row={row} section={section} view={view} language={language} />
+        <DiffRowView key={row.key} row={row} section={section} view={view} language={language} />
       ))}
       <div style={{ height: `${after}px` }} />
     </section>
@@ -89,13 +89,13 @@ function FileSection({ shown, view, openFile }: FileSectionProps) {
 
 interface RowProps {
   readonly row: DiffRow;
-  readonly section: Section;
+  readonly section: FileSection;
   readonly view: ReviewView;
   readonly language: string;
 }
 
 /** Drawn again only when its row is another; what a person decides is followed by the parts that show it. */
-class RowView extends Component<RowProps> {
+class DiffRowView extends Component<RowProps> {
   readonly #take = (element: HTMLElement | null): void => {
     this.props.view.scroller.setElement(this.props.row.key, element);
   };
@@ -162,9 +162,9 @@ function RowBody({ row, section, view, language }: RowProps) {
           path={file.path}
           number={row.number}
           count={view.contentsOf(file.path)?.conflicts.length ?? 1}
-          chosen={view.source.choices()?.sideOf(file.path)}
+          chosen={view.source.decisions()?.sideOf(file.path)}
           language={language}
-          onChoose={(side) => view.source.choices()?.resolve(file.path, side)}
+          onChoose={(side) => view.source.decisions()?.resolve(file.path, side)}
         />
       );
     case "wait":
@@ -184,7 +184,7 @@ function Faded({
   view: ReviewView;
   children: ComponentChildren;
 }) {
-  const decided = hunkId === "" ? undefined : view.source.choices()?.of(path, hunkId);
+  const decided = hunkId === "" ? undefined : view.source.decisions()?.of(path, hunkId);
   const tone = decided === undefined ? "" : decided ? "p-rd-accepted" : "p-rd-rejected";
   return <div class={tone}>{children}</div>;
 }
@@ -197,13 +197,13 @@ function WaitRow({ path, view }: { path: string; view: ReviewView }) {
       {failure === "" ? (
         <>
           <Icon name="loading" spinning />
-          <span>Loading the whole of it…</span>
+          <span>Loading the full file…</span>
         </>
       ) : (
         <>
           <Icon name="warning" />
           <span>{failure}</span>
-          <button type="button" class="p-link-button" onClick={() => void contents?.want(path)}>
+          <button type="button" class="p-link-button" onClick={() => void contents?.request(path)}>
             Try again
           </button>
         </>

@@ -1,54 +1,48 @@
-// Decides which rows of a long diff are on the page. A file whose rows are in sight has its head there too,
-// which sticks to the upper edge; what is out of sight is empty space of the same height. What the reader looks at
-// stays where it is when the window gets another width.
+// Virtual scrolling of a long diff. The head of a visible file is always rendered and sticks to the top. What the
+// reader looks at stays in place when the width changes.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
-import { covers, Layout, type Range } from "../timeline/layout";
-import { showsLineOf, type DiffRow, type Section } from "./rows";
+import { RowElements } from "../timeline/row-elements";
+import { covers, RowLayout, type RowRange } from "../timeline/row-layout";
+import { showsLineOf, type DiffRow, type FileSection } from "./diff-rows";
 
 const LEAST_MARGIN = 300;
 
 export interface ShownSection {
-  readonly section: Section;
+  readonly section: FileSection;
   readonly rows: readonly DiffRow[];
   /** The height of the rows of this file that are left out, in pixels. */
   readonly before: number;
   readonly after: number;
 }
 
-export interface Shown {
+export interface ShownSections {
   readonly sections: readonly ShownSection[];
   readonly before: number;
   readonly after: number;
 }
 
-interface Place {
-  readonly scroller: HTMLElement;
-  readonly observer: ResizeObserver;
-}
-
 export class DiffScroller {
-  readonly #shown = signal<Shown>({ sections: [], before: 0, after: 0 });
+  readonly #shown = signal<ShownSections>({ sections: [], before: 0, after: 0 });
   readonly #top = signal<string | undefined>(undefined);
-  readonly #layout = new Layout();
-  readonly #keys = new WeakMap<Element, string>();
-  readonly #elements = new Map<string, HTMLElement>();
-  #sections: readonly Section[] = [];
-  #rows: readonly (DiffRow | Section)[] = [];
+  readonly #layout = new RowLayout();
+  readonly #elements = new RowElements(this.#layout);
+  #sections: readonly FileSection[] = [];
+  #rows: readonly (DiffRow | FileSection)[] = [];
   /** Where the head of each file stands among all rows. */
   #heads: readonly number[] = [];
-  #range: Range = { first: 0, end: 0 };
-  #place: Place | undefined;
+  #range: RowRange = { first: 0, end: 0 };
+  #scroller: HTMLElement | undefined;
   #frame: number | undefined;
   /** The row that has to stay in its place, so far below the upper edge, until the reader scrolls. */
   #goal: { readonly key: string; readonly room: number } | undefined;
   /** What the reader has scrolled to. */
-  #reader: { readonly row: DiffRow | Section; readonly room: number } | undefined;
+  #reader: { readonly row: DiffRow | FileSection; readonly room: number } | undefined;
   #width = 0;
   /** Where it was scrolled to from here; anything else is the reader's doing. */
   #scrolledTo = -1;
 
-  get shown(): ReadonlySignal<Shown> {
+  get shown(): ReadonlySignal<ShownSections> {
     return this.#shown;
   }
 
@@ -59,10 +53,10 @@ export class DiffScroller {
 
   attach(scroller: HTMLElement): () => void {
     const observer = new ResizeObserver((entries) => this.#resized(entries));
-    this.#place = { scroller, observer };
+    this.#scroller = scroller;
     this.#width = scroller.clientWidth;
     observer.observe(scroller);
-    for (const element of this.#elements.values()) observer.observe(element);
+    this.#elements.observe(observer);
     const onScroll = (): void => {
       if (scroller.scrollTop !== this.#scrolledTo) this.#read();
       this.#choose();
@@ -72,15 +66,16 @@ export class DiffScroller {
     return () => {
       scroller.removeEventListener("scroll", onScroll);
       observer.disconnect();
+      this.#elements.observe(undefined);
       if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
       this.#frame = undefined;
-      this.#place = undefined;
+      this.#scroller = undefined;
     };
   }
 
-  setSections(sections: readonly Section[]): void {
+  setSections(sections: readonly FileSection[]): void {
     this.#sections = sections;
-    const rows: (DiffRow | Section)[] = [];
+    const rows: (DiffRow | FileSection)[] = [];
     const heads: number[] = [];
     for (const section of sections) {
       heads.push(rows.length);
@@ -97,15 +92,7 @@ export class DiffScroller {
 
   /** A row came to the page, or left it. */
   setElement(key: string, element: HTMLElement | null): void {
-    const before = this.#elements.get(key);
-    if (before !== undefined && before !== element) this.#place?.observer.unobserve(before);
-    if (element === null) {
-      this.#elements.delete(key);
-    } else if (before !== element) {
-      this.#elements.set(key, element);
-      this.#keys.set(element, key);
-      this.#place?.observer.observe(element);
-    }
+    this.#elements.set(key, element);
   }
 
   elementOf(key: string): HTMLElement | undefined {
@@ -115,8 +102,8 @@ export class DiffScroller {
   /** Brings a row into view, below the head of its file and with a little room; not if it is well in sight. */
   scrollTo(key: string, { always = false } = {}): void {
     const index = this.#layout.indexOf(key);
-    if (this.#place === undefined || index === undefined) return;
-    const { scroller } = this.#place;
+    if (this.#scroller === undefined || index === undefined) return;
+    const scroller = this.#scroller;
     const isHead = this.#heads.includes(index);
     const room = isHead ? 0 : this.#headHeight(index) + 24;
     const top = this.#layout.offset(index) - room;
@@ -132,8 +119,8 @@ export class DiffScroller {
 
   /** The page has been changed as `shown` wanted it: guesses about heights may have moved the goal. */
   committed(): void {
-    if (this.#place === undefined || this.#goal === undefined) return;
-    const { scroller } = this.#place;
+    if (this.#scroller === undefined || this.#goal === undefined) return;
+    const scroller = this.#scroller;
     const { key, room } = this.#goal;
     const element = this.#elements.get(key);
     if (element === undefined) return;
@@ -145,17 +132,17 @@ export class DiffScroller {
   }
 
   #scroll(top: number): void {
-    if (this.#place === undefined) return;
+    if (this.#scroller === undefined) return;
     // The browser would move it too, after its own idea of what stays.
-    this.#place.scroller.style.overflowAnchor = "none";
-    this.#place.scroller.scrollTop = top;
-    this.#scrolledTo = this.#place.scroller.scrollTop;
+    this.#scroller.style.overflowAnchor = "none";
+    this.#scroller.scrollTop = top;
+    this.#scrolledTo = this.#scroller.scrollTop;
   }
 
   /** Remembers the first row below the head of its file. */
   #read(): void {
-    if (this.#place === undefined) return;
-    const { scrollTop, style } = this.#place.scroller;
+    if (this.#scroller === undefined) return;
+    const { scrollTop, style } = this.#scroller;
     style.overflowAnchor = "";
     const index = this.#layout.indexAt(scrollTop + this.#headHeight(this.#layout.indexAt(scrollTop)));
     const row = this.#rows[index];
@@ -181,13 +168,8 @@ export class DiffScroller {
   }
 
   #resized(entries: readonly ResizeObserverEntry[]): void {
-    for (const { target, borderBoxSize } of entries) {
-      const key = this.#keys.get(target);
-      const height = borderBoxSize[0]?.blockSize;
-      if (key !== undefined && height !== undefined && target.isConnected)
-        this.#layout.setHeight(key, height);
-    }
-    const { clientWidth } = this.#place?.scroller ?? { clientWidth: this.#width };
+    this.#elements.measure(entries);
+    const { clientWidth } = this.#scroller ?? { clientWidth: this.#width };
     if (clientWidth !== this.#width) {
       this.#width = clientWidth;
       this.#stay();
@@ -199,16 +181,16 @@ export class DiffScroller {
   }
 
   #choose(): void {
-    if (this.#place === undefined) return;
-    const { scrollTop, clientHeight } = this.#place.scroller;
+    if (this.#scroller === undefined) return;
+    const { scrollTop, clientHeight } = this.#scroller;
     const near = this.#layout.range(scrollTop - clientHeight / 4, scrollTop + clientHeight * 1.25);
     if (!covers(this.#range, near)) this.#show();
     else this.#lookAtTop();
   }
 
   #show(): void {
-    if (this.#place === undefined) return;
-    const { scrollTop, clientHeight } = this.#place.scroller;
+    if (this.#scroller === undefined) return;
+    const { scrollTop, clientHeight } = this.#scroller;
     const margin = Math.max(LEAST_MARGIN, clientHeight / 2);
     const range = this.#layout.range(scrollTop - margin, scrollTop + clientHeight + margin);
     this.#keepFocus(range);
@@ -237,23 +219,16 @@ export class DiffScroller {
   }
 
   #lookAtTop(): void {
-    const index = this.#layout.indexAt((this.#place?.scroller.scrollTop ?? 0) + 1);
+    const index = this.#layout.indexAt((this.#scroller?.scrollTop ?? 0) + 1);
     const file = this.#heads.findLastIndex((head) => head <= index);
     this.#top.value = this.#sections[file]?.file.path;
   }
 
-  /** Whoever works with the keyboard goes on from the list when the focused row leaves the page. */
-  #keepFocus(range: Range): void {
-    const active = document.activeElement;
-    const scroller = this.#place?.scroller;
-    if (scroller === undefined || active === null || !scroller.contains(active)) return;
-    for (let at: Element | null = active; at !== null && at !== scroller; at = at.parentElement) {
-      const key = this.#keys.get(at);
-      const index = key === undefined ? undefined : this.#layout.indexOf(key);
-      if (index === undefined) continue;
-      const isHead = this.#heads.includes(index);
-      if (!isHead && (index < range.first || index >= range.end)) scroller.focus({ preventScroll: true });
-      return;
-    }
+  /** Moves the focus to the list when the focused row is no longer rendered. */
+  #keepFocus(range: RowRange): void {
+    const scroller = this.#scroller;
+    const index = this.#elements.indexOf(document.activeElement, scroller);
+    if (index === undefined || this.#heads.includes(index)) return;
+    if (index < range.first || index >= range.end) scroller?.focus({ preventScroll: true });
   }
 }

@@ -1,23 +1,23 @@
-// The head of a file in a review: what becomes of it, how much changes, and a box that chooses all of it.
+// Head of a file in a review: operation, counts, and a box that selects all of it.
 
 import type { ProposedFile } from "../../generated/portico/v1/events_pb";
-import { decidable } from "../../model/review-selection";
+import { decidableFile } from "../../model/review-selection";
 import { DiffCounts } from "../timeline/diff-view";
-import { Icon, IconButton } from "../timeline/parts";
-import type { ReviewView, Stop } from "./review-view";
-import type { Section } from "./rows";
-import { ChoiceBox } from "./switches";
-import { marksOf, operationWords, pathParts } from "./words";
+import { Icon, IconButton } from "../timeline/elements";
+import type { ReviewView, ReviewStop } from "./review-view";
+import type { FileSection } from "./diff-rows";
+import { ChoiceBox } from "./choice-box";
+import { fileBadges, operationLabel, pathParts } from "./review-labels";
 
 interface FileHeadProps {
-  readonly section: Section;
+  readonly section: FileSection;
   readonly view: ReviewView;
   readonly openFile: ((path: string) => void) | undefined;
 }
 
 export function FileHead({ section, view, openFile }: FileHeadProps) {
   const { file, isOpen } = section;
-  const choices = view.source.choices();
+  const decisions = view.source.decisions();
   const stop = view.stops.value.find((one) => one.key === section.key);
   const isCurrent = stop !== undefined && view.cursor.value === stop.key;
   return (
@@ -30,14 +30,14 @@ export function FileHead({ section, view, openFile }: FileHeadProps) {
         type="button"
         class="p-rf-fold"
         aria-expanded={isOpen}
-        aria-label={`${isOpen ? "Close" : "Open"} ${file.path}`}
+        aria-label={`${isOpen ? "Collapse" : "Expand"} ${file.path}`}
         onClick={() => view.toggle(file.path, !isOpen)}
       >
         <Icon name={isOpen ? "chevron-down" : "chevron-right"} />
       </button>
-      {choices !== undefined && <FileBox file={file} view={view} section={section} stop={stop} />}
+      {decisions !== undefined && <FileBox file={file} view={view} section={section} stop={stop} />}
       <FileName file={file} />
-      <Marks file={file} />
+      <FileBadges file={file} />
       <DiffCounts counts={file} />
       {openFile !== undefined && (
         <IconButton icon="go-to-file" label={`Open ${file.path}`} act={() => openFile(file.path)} />
@@ -49,16 +49,16 @@ export function FileHead({ section, view, openFile }: FileHeadProps) {
 interface FileBoxProps {
   readonly file: ProposedFile;
   readonly view: ReviewView;
-  readonly section: Section;
-  readonly stop: Stop | undefined;
+  readonly section: FileSection;
+  readonly stop: ReviewStop | undefined;
 }
 
 function FileBox({ file, view, section, stop }: FileBoxProps) {
-  const choices = view.source.choices();
-  if (choices === undefined) return null;
+  const decisions = view.source.decisions();
+  if (decisions === undefined) return null;
   const known = section.patch.hunks.flatMap((hunk) => (hunk.id === "" ? [] : [hunk.id]));
-  const whole = known.length === 0 ? decidable(file, []) : { path: file.path, hunkIds: known };
-  const taken = whole.hunkIds.filter((id) => choices.of(file.path, id) !== false).length;
+  const whole = known.length === 0 ? decidableFile(file, []) : { path: file.path, hunkIds: known };
+  const taken = whole.hunkIds.filter((id) => decisions.of(file.path, id) !== false).length;
   const chosen = taken === whole.hunkIds.length ? true : taken === 0 ? false : "some";
   const isStop = stop !== undefined;
   return (
@@ -67,13 +67,13 @@ function FileBox({ file, view, section, stop }: FileBoxProps) {
       chosen={file.denied ? false : chosen}
       disabled={file.denied}
       isStop={isStop}
-      onChoose={(on) => choices.decide(whole, on)}
+      onChoose={(on) => decisions.decide(whole, on)}
     />
   );
 }
 
 export function FileName({ file }: { readonly file: ProposedFile }) {
-  const { icon, word, tone } = operationWords(file.operation);
+  const { icon, word, tone } = operationLabel(file.operation);
   const { folder, name } = pathParts(file.path);
   const title = file.oldPath === "" ? file.path : `${file.oldPath} → ${file.path}`;
   return (
@@ -90,10 +90,10 @@ export function FileName({ file }: { readonly file: ProposedFile }) {
   );
 }
 
-export function Marks({ file }: { readonly file: ProposedFile }) {
+export function FileBadges({ file }: { readonly file: ProposedFile }) {
   return (
     <>
-      {marksOf(file).map(({ word, title, tone }) => (
+      {fileBadges(file).map(({ word, title, tone }) => (
         <span key={word} class={`p-label p-mark-${tone}`} title={title}>
           {word}
         </span>

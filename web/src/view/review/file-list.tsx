@@ -1,12 +1,12 @@
-// The list of a proposal's files: what becomes of each, what was decided, and where the reader is.
+// List of the files of a proposal: operation, decision, and the reader's position.
 
 import type { ProposedFile } from "../../generated/portico/v1/events_pb";
 import type { Review } from "../../model/review";
-import { countOf } from "../../model/review-deeds";
-import type { Choices } from "../../model/review-choices";
-import { decidable } from "../../model/review-selection";
+import { countOf } from "../../model/review-actions";
+import type { HunkDecisions } from "../../model/hunk-decisions";
+import { decidableFile } from "../../model/review-selection";
 import { DiffCounts } from "../timeline/diff-view";
-import { Icon } from "../timeline/parts";
+import { Icon } from "../timeline/elements";
 import { FileName } from "./file-head";
 import type { ReviewView } from "./review-view";
 
@@ -14,14 +14,14 @@ export function FileList({ review, view }: { readonly review: Review; readonly v
   const proposal = review.proposal.value;
   if (proposal === undefined) return null;
   const at = view.at.value ?? view.scroller.top.value;
-  const choices = review.choicesOf(proposal.proposalId);
+  const decisions = review.choicesOf(proposal.proposalId);
   return (
     <nav class="p-rfiles" aria-label="Files">
       <ul>
         {proposal.files.map((file) => {
           const state = stateOf(
             file,
-            choices,
+            decisions,
             review.hunksOf(proposal, file).map(({ hunkId }) => hunkId),
           );
           return (
@@ -44,7 +44,7 @@ export function FileList({ review, view }: { readonly review: Review; readonly v
         })}
       </ul>
       {proposal.unlisted > 0 && (
-        <p class="p-rfiles-more p-soft">and {countOf(proposal.unlisted, "file")} more that are not listed</p>
+        <p class="p-rfiles-more p-soft">and {countOf(proposal.unlisted, "more file")}</p>
       )}
     </nav>
   );
@@ -56,16 +56,17 @@ interface FileState {
   readonly words: string;
 }
 
-function stateOf(file: ProposedFile, choices: Choices, ids: readonly string[]): FileState {
+function stateOf(file: ProposedFile, decisions: HunkDecisions, ids: readonly string[]): FileState {
   if (file.denied) return { tone: "warning", icon: "lock", words: "protected" };
-  if (file.conflict && choices.sideOf(file.path) === undefined) {
+  if (file.conflict && decisions.sideOf(file.path) === undefined) {
     return { tone: "warning", icon: "git-merge", words: "conflict" };
   }
-  const decided = (ids.length === 0 ? decidable(file, []).hunkIds : ids).map((id) =>
-    choices.of(file.path, id),
+  const decided = (ids.length === 0 ? decidableFile(file, []).hunkIds : ids).map((id) =>
+    decisions.of(file.path, id),
   );
   if (decided.every((one) => one === false)) return { tone: "bad", icon: "close", words: "rejected" };
   if (decided.every((one) => one === true)) return { tone: "good", icon: "check", words: "accepted" };
-  if (decided.some((one) => one === false)) return { tone: "plain", icon: "circle-slash", words: "in part" };
+  if (decided.some((one) => one === false))
+    return { tone: "plain", icon: "circle-slash", words: "partly accepted" };
   return { tone: "plain", icon: "blank", words: "" };
 }

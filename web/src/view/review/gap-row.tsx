@@ -1,8 +1,8 @@
-// Lines that nobody changed and that are not shown; the person can ask for them.
+// Hidden unchanged lines, shown on request.
 
-import { Icon } from "../timeline/parts";
+import { Icon } from "../timeline/elements";
 import type { ReviewView } from "./review-view";
-import type { Gap } from "./rows";
+import type { HiddenLines } from "./diff-rows";
 
 const PORTION = 20;
 
@@ -11,25 +11,23 @@ export function GapRow({
   path,
   view,
 }: {
-  readonly gap: Gap;
+  readonly gap: HiddenLines;
   readonly path: string;
   readonly view: ReviewView;
 }) {
   const { lines, hasAbove, hasBelow } = gap;
   const few = lines !== undefined && lines <= PORTION;
   const words =
-    lines === undefined
-      ? "More of the file"
-      : `${lines.toLocaleString("en")} ${lines === 1 ? "line" : "lines"}`;
+    lines === undefined ? "Show more" : `${lines.toLocaleString("en")} ${lines === 1 ? "line" : "lines"}`;
   const reveal = (which: "above" | "below" | "all"): void => void view.reveal(path, gap, which);
   if (view.source.contents() === undefined) return <div class="p-rg p-rg-still">{words}</div>;
   return (
     <div class="p-rg">
       {hasAbove && !few && (
-        <GapButton icon="fold-down" label={`Show ${PORTION} lines more below`} act={() => reveal("above")} />
+        <GapButton icon="fold-down" label={`Show ${PORTION} more lines below`} act={() => reveal("above")} />
       )}
       {hasBelow && !few && (
-        <GapButton icon="fold-up" label={`Show ${PORTION} lines more above`} act={() => reveal("below")} />
+        <GapButton icon="fold-up" label={`Show ${PORTION} more lines above`} act={() => reveal("below")} />
       )}
       <button type="button" class="p-rg-all" onClick={() => reveal(lines === undefined ? "above" : "all")}>
         {few && <Icon name="unfold" />}

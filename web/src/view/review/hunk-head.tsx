@@ -1,10 +1,10 @@
-// The line above a hunk: where it is, whether it is chosen, and two buttons that decide.
+// Head of a hunk: position, decision, and buttons to accept or reject.
 
-import type { PatchHunk } from "../../model/review-diff";
-import { IconButton } from "../timeline/parts";
+import type { PatchHunk } from "../../model/patch";
+import { IconButton } from "../timeline/elements";
 import type { ReviewView } from "./review-view";
-import { ChoiceBox } from "./switches";
-import { placeWords } from "./words";
+import { ChoiceBox } from "./choice-box";
+import { hunkPosition } from "./review-labels";
 
 interface HunkHeadProps {
   readonly path: string;
@@ -17,14 +17,14 @@ interface HunkHeadProps {
 }
 
 export function HunkHead({ path, hunk, rowKey, number, count, denied, view }: HunkHeadProps) {
-  const choices = view.source.choices();
-  const canChoose = choices !== undefined && hunk.id !== "" && !denied;
-  const decided = canChoose ? choices.of(path, hunk.id) : undefined;
+  const decisions = view.source.decisions();
+  const canChoose = decisions !== undefined && hunk.id !== "" && !denied;
+  const decided = canChoose ? decisions.of(path, hunk.id) : undefined;
   const isCurrent = view.cursor.value === rowKey;
-  const place = placeWords(hunk);
+  const place = hunkPosition(hunk);
   const decide = (accepted: boolean | undefined): void => {
     view.cursor.value = rowKey;
-    choices?.decide({ path, hunkIds: [hunk.id] }, accepted);
+    decisions?.decide({ path, hunkIds: [hunk.id] }, accepted);
   };
   const state = decided === undefined ? "" : decided ? " p-rh-accepted" : " p-rh-rejected";
   return (

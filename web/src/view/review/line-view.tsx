@@ -1,9 +1,9 @@
 // One line of a diff, or two side by side: numbers, sign, and the text with its colours and changed words.
 
-import { visiblePieces } from "../../markdown/controls";
-import type { PatchHunk, PatchLine } from "../../model/review-diff";
-import { LONGEST_SHOWN, plainSegments, segmentsOf, shownOf, type Segment } from "./colours";
-import type { Pair } from "./pairing";
+import { visiblePieces } from "../../markdown/direction-controls";
+import type { PatchHunk, PatchLine } from "../../model/patch";
+import { LONGEST_SHOWN, plainSegments, segmentsOf, shownOf, type Segment } from "./line-segments";
+import type { LinePair } from "./line-pairs";
 
 const SIGNS = { same: " ", added: "+", removed: "−" } as const;
 const ALOUD = { same: "", added: "added: ", removed: "removed: " } as const;
@@ -26,7 +26,7 @@ export function Line({ line, mate, hunk, language }: LineProps) {
   );
 }
 
-export function PairLine({ pair, hunk, language }: { pair: Pair; hunk: PatchHunk; language: string }) {
+export function PairLine({ pair, hunk, language }: { pair: LinePair; hunk: PatchHunk; language: string }) {
   return (
     <div class="p-rl-pair">
       <Half line={pair.old} mate={pair.new} hunk={hunk} language={language} side="old" />
@@ -62,7 +62,7 @@ interface AroundProps {
   readonly split: boolean;
 }
 
-/** A line that the person asked for, which nobody changed. */
+/** An unchanged line, shown on request. */
 export function AroundLine({ source, old, fresh, language, split }: AroundProps) {
   const text = <Pieces segments={shownOf(plainSegments(source, fresh - 1, language), false)} />;
   if (split) {
@@ -113,8 +113,8 @@ function Text({ segments, line, mate }: TextProps) {
   return (
     <code class="p-rl-text">
       <Pieces segments={shownOf(segments, endMatters)} />
-      {more > 0 && <span class="p-rl-note">{more.toLocaleString("en")} characters more</span>}
-      {line.unended && line.sign !== "same" && <span class="p-rl-note">no line break at the end</span>}
+      {more > 0 && <span class="p-rl-note">{more.toLocaleString("en")} more characters</span>}
+      {line.unended && line.sign !== "same" && <span class="p-rl-note">no newline at end of file</span>}
     </code>
   );
 }
@@ -138,7 +138,7 @@ function Pieces({ segments }: { readonly segments: readonly Segment[] }) {
   );
 }
 
-/** Characters that nobody would see, and that may change what a program does, are named. */
+/** Names invisible characters that may change what a program does. */
 function visible(text: string) {
   return visiblePieces(text.replaceAll("\r", "␍")).map((piece, index) =>
     "text" in piece ? (

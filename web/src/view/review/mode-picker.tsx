@@ -1,12 +1,12 @@
-// At the composer: how what the agent changes reaches the files.
+// Picker of the review mode, at the composer.
 
 import { useEffect } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import { reviewOf } from "../../model/review";
 import type { SessionModel } from "../../model/types";
 import { isActive } from "../cards/card";
 import { Picker, type Choice } from "../composer/picker";
-import { MODES, modeWords } from "./words";
+import { MODES, modeLabel } from "./review-labels";
 
 export function ModePicker({
   session,
@@ -20,18 +20,18 @@ export function ModePicker({
   const mode = status.mode.value;
   const isIdle = !isActive(session.state.value);
   useEffect(() => {
-    if (summary !== undefined && isIdle) void status.ask();
+    if (summary !== undefined && isIdle) void status.refresh();
   }, [status, summary === undefined, mode, isIdle]);
   if (summary === undefined || summary.readsOnly) return null;
-  const told = status.told.value;
+  const told = status.latest.value;
   const possible = new Set(told?.possible ?? MODES.map((one) => one.mode));
   const choices = MODES.map(({ mode: one, value, name, icon, description }): Choice => {
     const disabled = one !== mode && (!isIdle || !possible.has(one));
     return { value, name, icon, description, disabled };
   });
-  const { value, name, icon } = modeWords(mode);
+  const { value, name, icon } = modeLabel(mode);
   return (
-    <span class="p-mode" onFocusIn={() => void status.ask()}>
+    <span class="p-mode" onFocusIn={() => void status.refresh()}>
       <Picker
         label="Changes"
         value={value}
@@ -49,6 +49,6 @@ export function ModePicker({
 }
 
 function headingOf(isIdle: boolean, hint: string): string {
-  if (!isIdle) return "This can be changed when the agent is done.";
+  if (!isIdle) return "Available when the agent is done.";
   return hint === "" ? "How changes reach your files" : hint;
 }

@@ -1,8 +1,8 @@
-// Says what became of the last thing the person did in a review.
+// Outcome of the last action in a review.
 
 import type { Signal } from "@preact/signals";
-import type { ReviewNotice } from "../../model/review-deeds";
-import { Icon, IconButton } from "../timeline/parts";
+import type { ReviewNotice } from "../../model/review-actions";
+import { Icon, IconButton } from "../timeline/elements";
 
 const ICONS = { good: "check", warning: "warning", bad: "error" } as const;
 
@@ -23,7 +23,7 @@ export function NoticeBar({ notice, undo }: NoticeBarProps) {
             {said.text}
             {said.more !== undefined && <span class="p-soft"> {said.more}</span>}
           </span>
-          {said.deed === "apply" && said.tone === "good" && undo !== undefined && (
+          {said.action === "apply" && said.tone === "good" && undo !== undefined && (
             <button type="button" class="p-link-button" onClick={undo}>
               Undo
             </button>

@@ -1,4 +1,4 @@
-// Files of the person that changed during a turn that must not touch them, and the way to put them back.
+// Card about files that changed outside of the review during a turn, with the way to restore them.
 
 import { useSignal } from "@preact/signals";
 import { NoticeLevel } from "../../generated/portico/v1/events_pb";
@@ -29,10 +29,10 @@ export function OutsideChangesCard({ item, session, gateway }: CardProps<NoticeI
       </ul>
       {checkpointId !== undefined && (
         <>
-          <p class="p-card-about p-soft">If that was you, there is nothing to do.</p>
+          <p class="p-card-about p-soft">If you made these changes, there is nothing to do.</p>
           <div class="p-card-actions">
             <button type="button" class="p-button" onClick={() => (asking.value = true)}>
-              Put back…
+              Restore…
             </button>
           </div>
         </>
@@ -42,7 +42,7 @@ export function OutsideChangesCard({ item, session, gateway }: CardProps<NoticeI
           session={session}
           gateway={gateway}
           checkpointId={checkpointId}
-          action="Put back"
+          action="Restore files"
           label={text}
           leftOut={0}
           onLeave={() => (asking.value = false)}

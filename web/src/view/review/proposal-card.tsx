@@ -1,8 +1,8 @@
-// A proposal in the conversation: its files, and what can be done with it; once it is applied, a line.
+// A proposal in the timeline: its files and actions; once settled, one line.
 
 import { useComputed, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import {
   ProposalOrigin,
   ProposalStatus,
@@ -10,13 +10,13 @@ import {
   type ProposedFile,
 } from "../../generated/portico/v1/events_pb";
 import { reviewOf, type Review } from "../../model/review";
-import { countOf } from "../../model/review-deeds";
+import { countOf } from "../../model/review-actions";
 import type { ProposalItem, SessionModel } from "../../model/types";
 import { keptSignal } from "../cards/card";
 import { DiffCounts } from "../timeline/diff-view";
-import { Icon } from "../timeline/parts";
-import { FileName, Marks } from "./file-head";
-import { useKeptFocus } from "./kept-focus";
+import { Icon } from "../timeline/elements";
+import { FileName, FileBadges } from "./file-head";
+import { useFocusRetention } from "../focus-retention";
 import { NoticeBar } from "./notice-bar";
 
 /** More files are listed only in the review. */
@@ -32,7 +32,7 @@ export function ProposalCard({ item, session, gateway }: ProposalCardProps) {
   const review = reviewOf(session, gateway);
   const { proposal } = item;
   const part = useRef<HTMLDivElement>(null);
-  useKeptFocus(part, (card) => {
+  useFocusRetention(part, (card) => {
     card.querySelector<HTMLElement>("button:enabled")?.focus({ preventScroll: true });
   });
   return (
@@ -51,12 +51,12 @@ function OpenCard({ proposal, review }: { readonly proposal: ProposalUpdated; re
   const counts = totalOf(files);
   const sure = useSignal(false);
   const isLookedAt = review.open.value === proposalId;
-  const busy = review.deeds.busy.value !== undefined;
+  const busy = review.actions.busy.value !== undefined;
   const rejected = useComputed(() => review.selectionOf(proposal).counts.rejected).value;
   const conflicts = files.filter((file) => file.conflict);
   const shown = files.slice(0, FEW_FILES);
   const more = files.length - shown.length + unlisted;
-  const look = (path?: string): void => review.look(proposalId, path);
+  const look = (path?: string): void => review.show(proposalId, path);
   const canApplyAll = conflicts.length === 0 && rejected === 0 && files.some((file) => !file.denied);
   return (
     <section
@@ -74,7 +74,7 @@ function OpenCard({ proposal, review }: { readonly proposal: ProposalUpdated; re
           <li key={file.path}>
             <button type="button" class="p-proposal-file" onClick={() => look(file.path)}>
               <FileName file={file} />
-              <Marks file={file} />
+              <FileBadges file={file} />
               <DiffCounts counts={file} />
             </button>
           </li>
@@ -82,10 +82,10 @@ function OpenCard({ proposal, review }: { readonly proposal: ProposalUpdated; re
       </ul>
       {more > 0 && (
         <button type="button" class="p-link-button p-proposal-more" onClick={() => look()}>
-          and {countOf(more, "file")} more
+          and {countOf(more, "more file")}
         </button>
       )}
-      {!isLookedAt && review.deeds.last === proposalId && <NoticeBar notice={review.deeds.notice} />}
+      {!isLookedAt && review.actions.last === proposalId && <NoticeBar notice={review.actions.notice} />}
       <div class="p-proposal-deeds">
         <button
           type="button"
@@ -93,14 +93,14 @@ function OpenCard({ proposal, review }: { readonly proposal: ProposalUpdated; re
           onClick={() => look(conflicts[0]?.path)}
           disabled={isLookedAt}
         >
-          {conflicts.length > 0 ? "Decide conflicts" : rejected > 0 ? "Go on reviewing" : "Review"}
+          {conflicts.length > 0 ? "Resolve conflicts" : rejected > 0 ? "Continue review" : "Review"}
         </button>
         {canApplyAll && (
           <button
             type="button"
             class="p-button"
             disabled={busy}
-            onClick={() => void review.deeds.apply(proposal)}
+            onClick={() => void review.actions.apply(proposal)}
           >
             Apply all
           </button>
@@ -110,18 +110,18 @@ function OpenCard({ proposal, review }: { readonly proposal: ProposalUpdated; re
           class={`p-button${sure.value ? " p-button-bad" : ""}`}
           disabled={busy}
           onBlur={() => (sure.value = false)}
-          onClick={() => (sure.peek() ? void review.deeds.discard(proposal, []) : (sure.value = true))}
+          onClick={() => (sure.peek() ? void review.actions.discard(proposal, []) : (sure.value = true))}
         >
-          {sure.value ? "Really discard?" : "Discard"}
+          {sure.value ? "Confirm discard" : "Discard"}
         </button>
         {proposal.canUndo && (
           <button
             type="button"
             class="p-link-button p-proposal-undo"
             disabled={busy}
-            onClick={() => void review.deeds.undo(proposal)}
+            onClick={() => void review.actions.undo(proposal)}
           >
-            Undo the last apply
+            Undo last apply
           </button>
         )}
       </div>
@@ -167,10 +167,10 @@ function Settled({ item, session, review }: SettledProps) {
           <button
             type="button"
             class="p-link-button"
-            disabled={review.deeds.busy.value !== undefined}
-            onClick={() => void review.deeds.undo(proposal)}
+            disabled={review.actions.busy.value !== undefined}
+            onClick={() => void review.actions.undo(proposal)}
           >
-            {isApplied ? "Undo" : "Undo the last apply"}
+            {isApplied ? "Undo" : "Undo last apply"}
           </button>
         )}
       </div>
@@ -184,8 +184,8 @@ function Settled({ item, session, review }: SettledProps) {
           ))}
         </ul>
       )}
-      {review.deeds.last === proposal.proposalId && review.deeds.notice.value?.tone !== "good" && (
-        <NoticeBar notice={review.deeds.notice} />
+      {review.actions.last === proposal.proposalId && review.actions.notice.value?.tone !== "good" && (
+        <NoticeBar notice={review.actions.notice} />
       )}
     </section>
   );
@@ -193,7 +193,7 @@ function Settled({ item, session, review }: SettledProps) {
 
 function titleOf({ origin, files, unlisted }: ProposalUpdated): string {
   const count = countOf(files.length + unlisted, "file");
-  if (origin === ProposalOrigin.RESTORED) return `Your own edits, put aside: ${count}`;
+  if (origin === ProposalOrigin.RESTORED) return `Your own edits, set aside: ${count}`;
   return `Proposed: ${count}`;
 }
 

@@ -1,9 +1,9 @@
-// On a prompt: the way back to how the folder was before it was asked.
+// Button on a prompt that restores the checkpoint before it.
 
 import { useSignal } from "@preact/signals";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { PromptItem, SessionModel } from "../../model/types";
-import { IconButton } from "../timeline/parts";
+import { IconButton } from "../timeline/elements";
 import { RestoreDialog } from "./restore-dialog";
 
 interface RestoreButtonProps {

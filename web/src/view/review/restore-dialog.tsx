@@ -1,13 +1,15 @@
-// Asks before the folder goes back to how it was before a prompt, and says what that means.
+// Confirms the restore of a checkpoint.
 
 import { useSignal } from "@preact/signals";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
+import { countOf } from "../../model/review-actions";
 import { reviewOf } from "../../model/review";
 import { isFailure } from "../../model/review-status";
 import type { SessionModel } from "../../model/types";
 import { isActive } from "../cards/card";
-import { ChangedFiles, ChangesLine, useChanges } from "./checkpoint-diff";
-import { Dialog } from "./dialog";
+import { ChangedFiles, ChangesLine, useCheckpointChanges } from "./checkpoint-diff";
+import { Dialog } from "../dialog";
+import { FormProblem } from "../form";
 
 interface RestoreDialogProps {
   readonly session: SessionModel;
@@ -31,7 +33,7 @@ export function RestoreDialog({
   onLeave,
 }: RestoreDialogProps) {
   const review = reviewOf(session, gateway);
-  const changes = useChanges(review.status, checkpointId);
+  const changes = useCheckpointChanges(review.status, checkpointId);
   const problem = useSignal("");
   const busy = useSignal(false);
   const isBusy = isActive(session.state.value);
@@ -51,18 +53,16 @@ export function RestoreDialog({
         <ChangesLine changes={found} />
         {known !== undefined && known.files.length > 0 && <ChangedFiles changes={known} />}
         <p class="p-soft">
-          The files become what they were before this prompt. What you changed yourself since then comes back
-          as a proposal, and how things are now is kept as a checkpoint: nothing is lost.
+          Files return to their state before this prompt. Your own changes since then become a proposal, and
+          the current state is saved as a checkpoint: nothing is lost.
         </p>
         {leftOut > 0 && (
-          <p class="p-soft">{leftOut} files were too large or too many to be kept, and stay as they are.</p>
-        )}
-        {isBusy && <p class="p-form-problem">The agent is at work. Wait for it, or stop it first.</p>}
-        {problem.value !== "" && (
-          <p class="p-form-problem" role="alert">
-            {problem.value}
+          <p class="p-soft">
+            {countOf(leftOut, "file")} could not be saved in the checkpoint and will not change.
           </p>
         )}
+        {isBusy && <p class="p-form-problem">The agent is working. Wait for it, or stop it first.</p>}
+        <FormProblem text={problem.value} />
         <div class="p-card-actions">
           <button
             type="button"

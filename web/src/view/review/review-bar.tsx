@@ -1,12 +1,12 @@
-// Above the composer: proposals that wait for the person while the conversation has gone on.
+// Bar above the composer: open proposals whose card is out of sight.
 
 import { useComputed } from "@preact/signals";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import { reviewOf } from "../../model/review";
-import { countOf } from "../../model/review-deeds";
+import { countOf } from "../../model/review-actions";
 import type { Item, SessionModel } from "../../model/types";
 import { DiffCounts } from "../timeline/diff-view";
-import { Icon } from "../timeline/parts";
+import { Icon } from "../timeline/elements";
 import { totalOf } from "./proposal-card";
 
 export function ReviewBar({
@@ -30,7 +30,7 @@ export function ReviewBar({
       <Icon name="git-compare" />
       <span class="p-pending-words">{countOf(files.length + unlisted, "file")} to review</span>
       <DiffCounts counts={totalOf(files)} />
-      <button type="button" class="p-link-button" onClick={() => review.look(first.proposalId)}>
+      <button type="button" class="p-link-button" onClick={() => review.show(first.proposalId)}>
         Review
       </button>
     </div>

@@ -1,14 +1,13 @@
-// The conversation with a review beside it; where there is no room for both, the review covers it.
+// The conversation with a review next to it, or covered by it where there is no room.
 
-import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { ComponentChildren, RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Gateway } from "../../gateway/gateway";
 import { reviewOf } from "../../model/review";
+import { countOf } from "../../model/review-actions";
 import type { SessionModel } from "../../model/types";
-import { focusComposer } from "../shell/focus";
-import { ProposalsAloud } from "./aloud";
+import { focusComposer } from "../shell/composer-focus";
 import { ReviewPanel } from "./review-panel";
-import { useRoomBeside } from "./room";
 
 interface ReviewFrameProps {
   readonly session: SessionModel;
@@ -27,7 +26,7 @@ export function ReviewFrame({ session, gateway, children }: ReviewFrameProps) {
       <div class={`p-talk${reviewed && !over ? " p-talk-beside" : ""}`} inert={reviewed && over}>
         {children}
       </div>
-      <ProposalsAloud session={session} />
+      <ProposalAnnouncer session={session} />
       {reviewed && (
         <ReviewPanel
           review={review}
@@ -40,7 +39,7 @@ export function ReviewFrame({ session, gateway, children }: ReviewFrameProps) {
   );
 }
 
-/** Whoever leaves the review goes on where they were before it, or else where they write. */
+/** Restores the focus after a review, or moves it to the composer. */
 function useFocusBack(reviewed: boolean): void {
   const opener = useRef<Element | null>(null);
   useLayoutEffect(() => {
@@ -56,4 +55,44 @@ function useFocusBack(reviewed: boolean): void {
       });
     };
   }, [reviewed]);
+}
+
+export function ProposalAnnouncer({ session }: { readonly session: SessionModel }) {
+  const [words, setWords] = useState("");
+  useEffect(() => {
+    // What was proposed before the session was opened is no news.
+    let told: ReadonlyMap<string, number> | undefined;
+    return session.detail.subscribe((detail) => {
+      if (detail?.summary === undefined) return;
+      const { proposals } = detail;
+      const news = proposals.find(
+        (one) => told !== undefined && (told.get(one.proposalId) ?? 0) < one.revision,
+      );
+      told = new Map(proposals.map((one) => [one.proposalId, one.revision]));
+      if (news !== undefined)
+        setWords(`Proposed: ${countOf(news.files.length + news.unlisted, "file")} to review`);
+    });
+  }, [session]);
+  return (
+    <div class="p-aloud" aria-live="polite">
+      {words}
+    </div>
+  );
+}
+
+/** A conversation that can be read, and beside it a line of code. */
+const ENOUGH = 800;
+
+export function useRoomBeside(pane: RefObject<HTMLElement | null>): boolean {
+  const [isEnough, setEnough] = useState(false);
+  useLayoutEffect(() => {
+    const element = pane.current;
+    if (element === null) return undefined;
+    const measure = (): void => setEnough(element.clientWidth >= ENOUGH);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [pane]);
+  return isEnough;
 }

@@ -1,19 +1,19 @@
-// The review of a proposal: its files, their changes, and below them what becomes of what was chosen.
+// Review of a proposal: files, changes and footer.
 
 import { computed, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import { ProposalOrigin, ProposalStatus, type ProposalUpdated } from "../../generated/portico/v1/events_pb";
 import type { Review } from "../../model/review";
-import { countOf } from "../../model/review-deeds";
+import { countOf } from "../../model/review-actions";
 import { DiffCounts } from "../timeline/diff-view";
-import { IconButton } from "../timeline/parts";
+import { IconButton } from "../timeline/elements";
 import { preferencesOf } from "../preferences";
 import { DiffList } from "./diff-list";
 import { FileList } from "./file-list";
-import { Footer } from "./footer";
-import { useKeptFocus } from "./kept-focus";
-import { onReviewKey } from "./keys";
+import { ReviewFooter } from "./review-footer";
+import { useFocusRetention } from "../focus-retention";
+import { onReviewKey } from "./review-keys";
 import { NoticeBar } from "./notice-bar";
 import { ReviewView } from "./review-view";
 
@@ -36,17 +36,18 @@ export function ReviewPanel({ review, workspace, gateway, over }: ReviewPanelPro
       const proposal = review.proposal.value;
       return proposal === undefined ? undefined : review.contentsOf(proposal);
     };
-    const choices = () => (review.open.value === undefined ? undefined : review.choicesOf(review.open.value));
-    return new ReviewView({ files, contents, choices }, splitDiffs);
+    const decisions = () =>
+      review.open.value === undefined ? undefined : review.choicesOf(review.open.value);
+    return new ReviewView({ files, contents, decisions }, splitDiffs);
   }, [review, proposalId]);
   const revising = useSignal(false);
   const listed = useSignal(!over);
   const proposal = review.proposal.value;
   const isOver = proposal === undefined || proposal.status !== ProposalStatus.OPEN;
   useEffect(() => panel.current?.focus({ preventScroll: true }), [proposalId]);
-  useKeptFocus(panel);
+  useFocusRetention(panel);
   useEffect(() => {
-    if (isOver) review.leave();
+    if (isOver) review.close();
   }, [review, isOver]);
   useEffect(() => {
     const wanted = review.wanted.peek() ?? view.source.files.peek()[0]?.path;
@@ -63,18 +64,18 @@ export function ReviewPanel({ review, workspace, gateway, over }: ReviewPanelPro
     >
       <Top review={review} view={view} proposal={proposal} over={over} listed={listed} />
       <NoticeBar
-        notice={review.deeds.notice}
-        undo={proposal.canUndo ? () => void review.deeds.undo(proposal) : undefined}
+        notice={review.actions.notice}
+        undo={proposal.canUndo ? () => void review.actions.undo(proposal) : undefined}
       />
       <div class="p-review-middle">
         {listed.value && proposal.files.length > 1 && <FileList review={review} view={view} />}
         <DiffList view={view} label="Changes" openFile={opener(gateway, workspace)} />
       </div>
-      <Footer
+      <ReviewFooter
         review={review}
         proposal={proposal}
         revising={revising}
-        onAsked={() => over && review.leave()}
+        onAsked={() => over && review.close()}
       />
     </section>
   );
@@ -99,19 +100,15 @@ function Top({ review, view, proposal, over, listed }: TopProps) {
     <header class="p-review-top">
       <IconButton
         icon={over ? "arrow-left" : "close"}
-        label={over ? "Back to the conversation (Esc)" : "Close the review (Esc)"}
-        act={() => review.leave()}
+        label={over ? "Back to the conversation (Esc)" : "Close review (Esc)"}
+        act={() => review.close()}
       />
       <h2 class="p-review-title">{title}</h2>
       <span class="p-review-facts p-soft">{countOf(files.length + unlisted, "file")}</span>
       <DiffCounts counts={counts} />
       <span class="p-review-tools">
         {proposal.canUndo && (
-          <IconButton
-            icon="discard"
-            label="Undo the last apply"
-            act={() => void review.deeds.undo(proposal)}
-          />
+          <IconButton icon="discard" label="Undo last apply" act={() => void review.actions.undo(proposal)} />
         )}
         {view.roomy.value && (
           <IconButton
@@ -123,10 +120,14 @@ function Top({ review, view, proposal, over, listed }: TopProps) {
         )}
         {files.length > 1 && (
           <>
-            <IconButton icon="collapse-all" label="Close or open all files" act={() => toggleAll(view)} />
+            <IconButton
+              icon="collapse-all"
+              label="Collapse or expand all files"
+              act={() => toggleAll(view)}
+            />
             <IconButton
               icon="list-tree"
-              label="List of files"
+              label="File list"
               pressed={listed.value}
               act={() => (listed.value = !listed.value)}
             />

@@ -1,24 +1,29 @@
-// What one list of changed files is about while it is on the page: which files are open, how much of them is shown,
-// and where the reader stands.
+// View state of a list of changed files: open files, revealed lines and the reader's position.
 
 import { computed, effect, signal, untracked, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { FileContents } from "../../generated/portico/v1/agent_pb";
 import { FileOperation, type ProposedFile } from "../../generated/portico/v1/events_pb";
-import { WHOLE, type Choices } from "../../model/review-choices";
-import type { ReviewContents } from "../../model/review-contents";
-import { readPatch, type Patch } from "../../model/review-diff";
+import { WHOLE_FILE, type HunkDecisions } from "../../model/hunk-decisions";
+import type { ProposalContents } from "../../model/proposal-contents";
+import { parsePatch, type Patch } from "../../model/patch";
 import { DiffScroller } from "./diff-scroller";
-import { sectionOf, type Gap, type Revealed, type Section, type Shape } from "./rows";
+import {
+  buildSection,
+  type HiddenLines,
+  type RevealedLines,
+  type FileSection,
+  type SectionShape,
+} from "./diff-rows";
 
 /** Where the files come from, and what can be done about them; without choices they can only be looked at. */
-export interface Source {
+export interface ReviewSource {
   readonly files: ReadonlySignal<readonly ProposedFile[]>;
-  contents(): ReviewContents | undefined;
-  choices(): Choices | undefined;
+  contents(): ProposalContents | undefined;
+  decisions(): HunkDecisions | undefined;
 }
 
 /** Something that the reader goes to and decides about. */
-export interface Stop {
+export interface ReviewStop {
   readonly key: string;
   readonly path: string;
   readonly hunkIds: readonly string[];
@@ -32,21 +37,21 @@ const FEW_LINES = 40;
 export class ReviewView {
   readonly scroller = new DiffScroller();
   readonly split: Signal<boolean>;
-  /** Characters that a line has room for; 0 while nobody has measured. */
+  /** Characters that fit a line; 0 until measured. */
   readonly columns = signal(80);
   readonly roomy = signal(false);
   /** The key of the stop that the reader is at, and the file it is in. */
   readonly cursor: Signal<string | undefined> = signal(undefined);
   readonly at: ReadonlySignal<string | undefined>;
-  readonly sections: ReadonlySignal<readonly Section[]>;
-  readonly stops: ReadonlySignal<readonly Stop[]>;
+  readonly sections: ReadonlySignal<readonly FileSection[]>;
+  readonly stops: ReadonlySignal<readonly ReviewStop[]>;
   readonly #opened: Signal<ReadonlyMap<string, boolean>> = signal(new Map());
-  readonly #revealed: Signal<ReadonlyMap<string, Revealed>> = signal(new Map());
+  readonly #revealed: Signal<ReadonlyMap<string, RevealedLines>> = signal(new Map());
   readonly #patches = new WeakMap<object, Patch>();
-  readonly #built = new Map<string, { readonly shape: Shape; readonly section: Section }>();
+  readonly #built = new Map<string, { readonly shape: SectionShape; readonly section: FileSection }>();
 
   constructor(
-    readonly source: Source,
+    readonly source: ReviewSource,
     split: Signal<boolean>,
   ) {
     this.split = split;
@@ -64,7 +69,7 @@ export class ReviewView {
     const stopWanting = effect(() => {
       for (const { section } of this.scroller.shown.value.sections) {
         const { file, isOpen } = section;
-        if (isOpen && (file.shortened || file.conflict)) void this.source.contents()?.want(file.path);
+        if (isOpen && (file.shortened || file.conflict)) void this.source.contents()?.request(file.path);
       }
     });
     return () => {
@@ -86,11 +91,11 @@ export class ReviewView {
   }
 
   /** Shows more of the lines between two hunks. */
-  async reveal(path: string, { number }: Gap, which: "above" | "below" | "all"): Promise<void> {
-    await this.source.contents()?.want(path);
+  async reveal(path: string, { number }: HiddenLines, which: "above" | "below" | "all"): Promise<void> {
+    await this.source.contents()?.request(path);
     const key = `${path}\n${number}`;
     const { above, below } = this.#revealed.peek().get(key) ?? { above: 0, below: 0 };
-    const next: Revealed = {
+    const next: RevealedLines = {
       above: which === "all" ? Infinity : which === "above" ? above + PORTION : above,
       below: which === "below" ? below + PORTION : below,
     };
@@ -98,7 +103,7 @@ export class ReviewView {
   }
 
   /** The stop that the reader is at. */
-  get current(): Stop | undefined {
+  get current(): ReviewStop | undefined {
     return this.stops.value.find((stop) => stop.key === this.cursor.value);
   }
 
@@ -126,7 +131,7 @@ export class ReviewView {
     if (stop !== undefined) this.goTo(stop, { scroll: false });
   }
 
-  goTo(stop: Stop | undefined, { scroll = true } = {}): void {
+  goTo(stop: ReviewStop | undefined, { scroll = true } = {}): void {
     if (stop === undefined) return;
     this.cursor.value = stop.key;
     if (scroll) this.scroller.scrollTo(stop.key);
@@ -136,10 +141,10 @@ export class ReviewView {
     });
   }
 
-  #section(file: ProposedFile): Section {
+  #section(file: ProposedFile): FileSection {
     const contents = this.contentsOf(file.path);
     const patch = this.#patch(file, contents);
-    const shape: Shape = {
+    const shape: SectionShape = {
       file,
       patch,
       contents,
@@ -153,7 +158,7 @@ export class ReviewView {
     };
     const before = this.#built.get(file.path);
     if (before !== undefined && isSame(before.shape, shape)) return before.section;
-    const section = sectionOf(shape);
+    const section = buildSection(shape);
     this.#built.set(file.path, { shape, section });
     return section;
   }
@@ -163,17 +168,17 @@ export class ReviewView {
     const source = whole ?? file;
     const known = this.#patches.get(source);
     if (known !== undefined) return known;
-    const patch = readPatch(source.diff, source.hunks);
+    const patch = parsePatch(source.diff, source.hunks);
     this.#patches.set(source, patch);
     return patch;
   }
 }
 
-function stopsOf({ file, patch, isOpen, key, rows }: Section): readonly Stop[] {
+function stopsOf({ file, patch, isOpen, key, rows }: FileSection): readonly ReviewStop[] {
   if (file.denied) return [];
   const ids = patch.hunks.map((hunk) => hunk.id);
   const canChoose = ids.length > 0 && ids.every((id) => id !== "");
-  if (!isOpen || !canChoose) return [{ key, path: file.path, hunkIds: canChoose ? ids : [WHOLE] }];
+  if (!isOpen || !canChoose) return [{ key, path: file.path, hunkIds: canChoose ? ids : [WHOLE_FILE] }];
   return rows.flatMap((row) =>
     row.type === "hunk" ? [{ key: row.key, path: file.path, hunkIds: [row.hunk.id] }] : [],
   );
@@ -188,7 +193,7 @@ function isClosedAtFirst(file: ProposedFile): boolean {
   return file.generated && file.added + file.removed > FEW_LINES;
 }
 
-function isSame(one: Shape, other: Shape): boolean {
+function isSame(one: SectionShape, other: SectionShape): boolean {
   return (
     one.file === other.file &&
     one.patch === other.patch &&

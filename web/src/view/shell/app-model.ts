@@ -1,7 +1,7 @@
-// The page as a whole: which sessions are open in tabs, the list of all, and what the person can do with them.
+// Model of the page: open tabs, all sessions, and actions on them.
 
 import { effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import {
   ExportFormat,
   ReviewMode,
@@ -9,24 +9,24 @@ import {
   type GetServerInfoResponse,
   type SessionSummary,
 } from "../../generated/portico/v1/agent_pb";
-import { failureOf, isLost, isSignedOut } from "../../model/failures";
+import { failureOf, isLost, isSignedOut } from "../../model/call-failure";
 import { createSessionModel } from "../../model/session";
-import { createSessionsModel } from "../../model/sessions";
-import { stakesOf } from "../../model/stakes";
+import { createSessionListModel } from "../../model/session-list";
+import { findUnfinishedWork } from "../../model/unfinished-work";
 import { TabsModel } from "../../model/tabs";
-import type { Failure, SessionModel, SessionsModel } from "../../model/types";
+import type { Failure, SessionModel, SessionListModel } from "../../model/types";
 import type { NewSession } from "../cards";
 import { preferencesOf, type Preferences } from "../preferences";
-import { newsBetween } from "./news";
-import { notify } from "./notifying";
-import { Removals, type Asked } from "./removals";
-import { Summaries, type Known } from "./summaries";
+import { noticesBetween } from "./session-notices";
+import { notify } from "./desktop-notifications";
+import { PendingRemovals, type RemovalRequest } from "./removals";
+import { SessionSummaries, type SummaryMap } from "./session-summaries";
 
 export class AppModel {
   readonly gateway: Gateway;
   readonly tabs: TabsModel;
-  readonly sessions: SessionsModel;
-  readonly removals: Removals;
+  readonly sessions: SessionListModel;
+  readonly removals: PendingRemovals;
   readonly preferences: Preferences;
   readonly info = signal<GetServerInfoResponse | undefined>(undefined);
   readonly agents = signal<readonly Agent[]>([]);
@@ -35,20 +35,20 @@ export class AppModel {
   readonly unread = signal<ReadonlySet<string>>(new Set());
   readonly #models = new Map<string, SessionModel>();
   readonly #front = signal<SessionModel | undefined>(undefined);
-  readonly #summaries: Summaries;
-  #before: Known = new Map();
+  readonly #summaries: SessionSummaries;
+  #before: SummaryMap = new Map();
   #visible = true;
   #beginning: Promise<void> | undefined;
 
   constructor(gateway: Gateway) {
     this.gateway = gateway;
     this.tabs = new TabsModel(gateway.memory);
-    this.sessions = createSessionsModel(gateway);
-    this.removals = new Removals((sessionId, discardProposals) =>
+    this.sessions = createSessionListModel(gateway);
+    this.removals = new PendingRemovals((sessionId, discardProposals) =>
       this.sessions.remove(sessionId, discardProposals),
     );
     this.preferences = preferencesOf(gateway.memory);
-    this.#summaries = new Summaries(gateway);
+    this.#summaries = new SessionSummaries(gateway);
     this.#follow(this.tabs.tabs, ({ active }) => this.#show(active));
     this.#follow(this.sessions.sessions, (sessions) => this.#summaries.take(sessions));
     this.#follow(this.#summaries.known, (known) => this.#notice(known));
@@ -63,7 +63,7 @@ export class AppModel {
   }
 
   /** Sessions by their id, as far as they are known. */
-  get known(): ReadonlySignal<Known> {
+  get known(): ReadonlySignal<SummaryMap> {
     return this.#summaries.known;
   }
 
@@ -101,15 +101,15 @@ export class AppModel {
     start: NewSession = {},
     workspace = this.gateway.workspace ?? "",
   ): Promise<void> {
-    const { words = "", readsOnly = false, mode = ReviewMode.UNSPECIFIED, begun } = start;
+    const { text = "", readsOnly = false, mode = ReviewMode.UNSPECIFIED, onStarted } = start;
     await this.#attempt(async () => {
       const { session } = await this.gateway.client.startSession({ workspace, agent, readsOnly, mode });
       if (session?.summary === undefined) return;
       this.#summaries.take([session.summary]);
       this.tabs.open(session.summary.sessionId);
       const front = this.#front.peek();
-      if (words !== "" && front !== undefined) front.draft.value = words;
-      begun?.();
+      if (text !== "" && front !== undefined) front.draft.value = text;
+      onStarted?.();
     });
   }
 
@@ -124,14 +124,14 @@ export class AppModel {
 
   /** Takes the session out of sight, and for good once it is too late for an undo. Asks if something is lost. */
   async remove(session: SessionSummary): Promise<void> {
-    const stakes = await stakesOf(this.gateway, session);
-    if (stakes === undefined) this.#remove(session, false);
-    else this.removals.asked.value = { session, stakes };
+    const work = await findUnfinishedWork(this.gateway, session);
+    if (work === undefined) this.#remove(session, false);
+    else this.removals.request.value = { session, work };
   }
 
   /** The person has been asked. */
-  removeAnyway({ session }: Asked): void {
-    this.removals.asked.value = undefined;
+  removeAnyway({ session }: RemovalRequest): void {
+    this.removals.request.value = undefined;
     this.#remove(session, true);
   }
 
@@ -149,7 +149,7 @@ export class AppModel {
     });
   }
 
-  /** The page is out of sight, or back: what nobody sees is not followed. */
+  /** Pauses the session in front while the page is hidden. */
   setVisible(visible: boolean): void {
     this.#visible = visible;
     const front = this.#front.peek();
@@ -189,7 +189,7 @@ export class AppModel {
       model.wake();
     }
     this.#front.value = model;
-    this.gateway.showsFront?.(sessionId);
+    this.gateway.reportFront?.(sessionId);
     this.#setUnread(sessionId, false);
   }
 
@@ -203,8 +203,8 @@ export class AppModel {
     this.#models.delete(sessionId);
   }
 
-  #notice(known: Known): void {
-    for (const news of newsBetween(this.#before, known)) {
+  #notice(known: SummaryMap): void {
+    for (const news of noticesBetween(this.#before, known)) {
       const { sessionId, kind } = news;
       if (kind !== "asks" && sessionId !== this.#front.peek()?.id) this.#setUnread(sessionId, true);
       if (!this.#visible && this.preferences.notify.peek()) notify(news, (one) => this.openSession(one));

@@ -1,44 +1,45 @@
-// The frame of the page: tabs above, the session in front below, the history beside it or over it.
+// Frame of the page: tabs, the session in front, and the history.
 
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { withVisibleControls } from "../../markdown/controls";
+import { withVisibleControls } from "../../markdown/direction-controls";
 import { reviewOf } from "../../model/review";
 import type { SessionModel } from "../../model/types";
-import { FailureCard, PendingBar, showAsk, type NewSession, type OnNewSession } from "../cards";
+import { FailureCard, PendingBar, showRequest, type NewSession, type OnNewSession } from "../cards";
 import { writerIn } from "../cards/folder-writers";
 import { Composer } from "../composer/composer";
 import { ConnectDialog } from "../models/connect-dialog";
-import { wantsModel } from "../models/wanting";
+import { connectDialogOpen } from "../models/connect-state";
 import { BranchBar } from "../review/branch-bar";
 import { ReviewBar } from "../review/review-bar";
 import { ReviewFrame } from "../review/review-frame";
 import { Timeline } from "../timeline/timeline";
 import type { AppModel } from "./app-model";
-import { ConnectionBanner } from "./banner";
-import { followCommands } from "./commands";
-import { focusComposer } from "./focus";
+import { ConnectionBanner } from "./connection-banner";
+import { followCommands } from "./editor-commands";
+import { focusComposer } from "./composer-focus";
 import { History } from "./history";
 import { RemovalDialog } from "./removal-dialog";
-import { Settings, type SettingsPart } from "./settings";
-import { onShortcut, type Places } from "./shortcuts";
+import { SettingsDialog, type SettingsPage } from "./settings";
+import { onShortcut, type ShortcutTargets } from "./shortcuts";
 import { TabBar } from "./tab-bar";
 import { FailureToast, RemovalToasts } from "./toasts";
-import { useWide } from "./wide";
+import { useWideLayout } from "./wide-layout";
+import { IconButton } from "../timeline/elements";
 
 export function App({ app }: { app: AppModel }) {
-  const wide = useWide();
+  const wide = useWideLayout();
   const history = useHistory(app, wide);
-  const part = useSignal<SettingsPart | undefined>(undefined);
-  const connects = wantsModel(app.gateway);
+  const part = useSignal<SettingsPage | undefined>(undefined);
+  const connects = connectDialogOpen(app.gateway);
   const front = app.front.value;
 
   useEffect(() => {
-    const places: Places = {
+    const places: ShortcutTargets = {
       showHistory: () => history.toggle(),
       newSession: () => void startSession(app, ""),
       showKeys: () => (part.value = "shortcuts"),
-      showAsk: () => showWaiting(app.front.peek()),
+      showRequest: () => showWaiting(app.front.peek()),
       showReview: () => toggleReview(app),
     };
     const press = (event: KeyboardEvent): void => onShortcut(event, app, places);
@@ -49,7 +50,7 @@ export function App({ app }: { app: AppModel }) {
     () =>
       followCommands(app, {
         showSettings: () => (part.value = "settings"),
-        showAsk: () => showWaiting(app.front.peek()),
+        showRequest: () => showWaiting(app.front.peek()),
       }),
     [app],
   );
@@ -64,9 +65,9 @@ export function App({ app }: { app: AppModel }) {
         <h1 class="p-aloud">Portico</h1>
         <TabBar app={app} />
         <div class="p-top-buttons">
-          <TopButton icon="add" label="New session" act={() => void startSession(app, "")} />
-          <TopButton icon="history" label="History" pressed={history.open} act={() => history.toggle()} />
-          <TopButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
+          <IconButton icon="add" label="New session" act={() => void startSession(app, "")} />
+          <IconButton icon="history" label="History" expanded={history.open} act={() => history.toggle()} />
+          <IconButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
         </div>
       </header>
       <ConnectionBanner app={app} session={front} />
@@ -93,7 +94,7 @@ export function App({ app }: { app: AppModel }) {
         />
       )}
       {part.value !== undefined && (
-        <Settings app={app} part={part.value} onLeave={() => (part.value = undefined)} />
+        <SettingsDialog app={app} part={part.value} onLeave={() => (part.value = undefined)} />
       )}
     </div>
   );
@@ -126,7 +127,7 @@ function Pane({ app, session }: { app: AppModel; session: SessionModel }) {
   );
 }
 
-/** Whoever begins a session has something to say. */
+/** Starts a session and focuses the composer. */
 async function startSession(app: AppModel, agent: string, start?: NewSession): Promise<void> {
   await app.newSession(agent, start);
   focusComposer();
@@ -141,8 +142,8 @@ function Welcome({ app }: { app: AppModel }) {
   if (!ready) return null;
   return (
     <div class="p-welcome">
-      <h2>No session is open</h2>
-      <p class="p-soft">Begin a new one, or open an earlier one from the history.</p>
+      <h2>No open session</h2>
+      <p class="p-soft">Start a new session, or open one from the history.</p>
       <button
         ref={button}
         type="button"
@@ -152,28 +153,6 @@ function Welcome({ app }: { app: AppModel }) {
         New session
       </button>
     </div>
-  );
-}
-
-interface TopButtonProps {
-  readonly icon: string;
-  readonly label: string;
-  readonly pressed?: boolean;
-  readonly act: () => void;
-}
-
-function TopButton({ icon, label, pressed, act }: TopButtonProps) {
-  return (
-    <button
-      type="button"
-      class="p-icon-button"
-      title={label}
-      aria-label={label}
-      aria-expanded={pressed}
-      onClick={act}
-    >
-      <i class={`codicon codicon-${icon}`} aria-hidden="true" />
-    </button>
   );
 }
 
@@ -225,7 +204,7 @@ function useTheme(app: AppModel): void {
 function showWaiting(session: SessionModel | undefined): void {
   const { permissions = [], questions = [] } = session?.detail.peek() ?? {};
   const requestId = permissions[0]?.requestId ?? questions[0]?.requestId;
-  if (session !== undefined && requestId !== undefined) showAsk(session, requestId);
+  if (session !== undefined && requestId !== undefined) showRequest(session, requestId);
 }
 
 /** What was chosen before anything was asked goes along to another agent. */
@@ -239,6 +218,6 @@ function toggleReview(app: AppModel): void {
   if (session === undefined) return;
   const review = reviewOf(session, app.gateway);
   const proposal = session.detail.peek()?.proposals.at(-1);
-  if (review.open.peek() !== undefined) review.leave();
-  else if (proposal !== undefined) review.look(proposal.proposalId);
+  if (review.open.peek() !== undefined) review.close();
+  else if (proposal !== undefined) review.show(proposal.proposalId);
 }

@@ -1,11 +1,12 @@
-// What was allowed for good, and taking it back.
+// List of permanent permission grants, with revoke.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { Approval } from "../../generated/portico/v1/agent_pb";
-import { failureOf } from "../../model/failures";
+import { failureOf } from "../../model/call-failure";
+import { FormProblem } from "../form";
 
 export function Approvals({ gateway, workspace }: { gateway: Gateway; workspace: string }) {
   const approvals = useSignal<readonly Approval[] | undefined>(undefined);
@@ -28,12 +29,8 @@ export function Approvals({ gateway, workspace }: { gateway: Gateway; workspace:
   useEffect(() => void attempt(load), [gateway]);
   return (
     <>
-      {problem.value !== "" && (
-        <p class="p-form-problem" role="alert">
-          {problem.value}
-        </p>
-      )}
-      {approvals.value?.length === 0 && <p class="p-soft">Nothing. Every request is put to you.</p>}
+      <FormProblem text={problem.value} />
+      {approvals.value?.length === 0 && <p class="p-soft">Nothing. You are asked each time.</p>}
       <ul class="p-approvals">
         {approvals.value?.map((one) => (
           <li key={one.approvalId}>
@@ -47,10 +44,10 @@ export function Approvals({ gateway, workspace }: { gateway: Gateway; workspace:
             <button
               type="button"
               class="p-button"
-              aria-label={`Take back ${one.rule}`}
+              aria-label={`Revoke ${one.rule}`}
               onClick={() => void attempt(() => revoke(one.approvalId))}
             >
-              Take back
+              Revoke
             </button>
           </li>
         ))}

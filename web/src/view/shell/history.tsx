@@ -1,14 +1,16 @@
-// The list of all sessions: found by words, grouped by day, live.
+// List of all sessions: searchable, grouped by day, live.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ExportFormat, type SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { isActive } from "../cards/card";
-import { useKeptFocus } from "../review/kept-focus";
+import { useFocusRetention } from "../focus-retention";
 import type { AppModel } from "./app-model";
-import { focusComposer } from "./focus";
-import { ago, byDay } from "./days";
-import { moodOf, wordsFor } from "./state-words";
+import { focusComposer } from "./composer-focus";
+import { ago, byDay } from "./relative-time";
+import { moodOf, turnStateLabel } from "./turn-state";
+import { IconButton } from "../timeline/elements";
+import { sessionTitle } from "../../model/session-summary";
 
 interface HistoryProps {
   readonly app: AppModel;
@@ -31,7 +33,7 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
   useEffect(() => {
     if (takesFocus) search.current?.focus();
   }, []);
-  useKeptFocus(part, () => {
+  useFocusRetention(part, () => {
     const entries = entriesOf(list.current);
     (entries[Math.min(place.current, entries.length - 1)] ?? search.current)?.focus();
   });
@@ -81,7 +83,7 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
             class="p-link-button p-history-more"
             onClick={() => void app.sessions.loadMore()}
           >
-            Show older ones
+            Show older sessions
           </button>
         )}
       </div>
@@ -98,9 +100,9 @@ interface EntryProps {
 
 function Entry({ app, session, now, onOpen }: EntryProps) {
   const at = updated(session);
-  const title = session.title === "" ? "New session" : session.title;
+  const title = sessionTitle(session);
   const folder = session.workspace === app.info.value?.workspace ? "" : session.workspace;
-  const facts = [session.agent, folder.split("/").at(-1) ?? "", wordsFor(session.state)];
+  const facts = [session.agent, folder.split("/").at(-1) ?? "", turnStateLabel(session.state)];
   return (
     <div class={`p-entry${app.front.value?.id === session.sessionId ? " p-entry-active" : ""}`}>
       <button
@@ -115,7 +117,7 @@ function Entry({ app, session, now, onOpen }: EntryProps) {
             {title}
           </span>
           {session.hasDraft && <span class="p-tab-draft">Draft</span>}
-          {session.queued > 0 && <span class="p-tab-draft">{`${session.queued} in line`}</span>}
+          {session.queued > 0 && <span class="p-tab-draft">{`${session.queued} queued`}</span>}
         </span>
         <span class="p-entry-facts p-soft">
           <span title={folder}>{facts.filter((fact) => fact !== "").join(" · ")}</span>
@@ -125,30 +127,26 @@ function Entry({ app, session, now, onOpen }: EntryProps) {
         </span>
       </button>
       <span class="p-entry-actions">
-        <Action
+        <IconButton
           icon="markdown"
           label={`Export ${title} as Markdown`}
-          act={() => app.save(session.sessionId, ExportFormat.MARKDOWN)}
+          act={() => void app.save(session.sessionId, ExportFormat.MARKDOWN)}
         />
-        <Action
+        <IconButton
           icon="json"
           label={`Export ${title} as JSON`}
-          act={() => app.save(session.sessionId, ExportFormat.JSON)}
+          act={() => void app.save(session.sessionId, ExportFormat.JSON)}
         />
         {!isActive(session.state) && (
-          <Action icon="repo-forked" label={`Fork ${title}`} act={() => app.fork(session.sessionId)} />
+          <IconButton
+            icon="repo-forked"
+            label={`Fork ${title}`}
+            act={() => void app.fork(session.sessionId)}
+          />
         )}
-        <Action icon="trash" label={`Delete ${title}`} act={() => app.remove(session)} />
+        <IconButton icon="trash" label={`Delete ${title}`} act={() => void app.remove(session)} />
       </span>
     </div>
-  );
-}
-
-function Action({ icon, label, act }: { icon: string; label: string; act: () => void | Promise<void> }) {
-  return (
-    <button type="button" class="p-icon-button" title={label} aria-label={label} onClick={() => void act()}>
-      <i class={`codicon codicon-${icon}`} aria-hidden="true" />
-    </button>
   );
 }
 
@@ -157,7 +155,7 @@ function updated(session: SessionSummary): Date {
 }
 
 function emptyWords(search: string): string {
-  return search.trim() === "" ? "Conversations you have will be listed here." : "No session has these words.";
+  return search.trim() === "" ? "Your sessions appear here." : "No matching sessions.";
 }
 
 function entriesOf(list: HTMLElement | null): HTMLElement[] {

@@ -1,24 +1,25 @@
-// Asks before a session goes that has something the person did not decide on, and says what goes with it.
+// Confirms the deletion of a session with unfinished work.
 
-import { countOf } from "../../model/review-deeds";
-import { Dialog } from "../review/dialog";
+import { countOf } from "../../model/review-actions";
+import { Dialog } from "../dialog";
 import { totalOf } from "../review/proposal-card";
 import { DiffCounts } from "../timeline/diff-view";
 import type { AppModel } from "./app-model";
-import { focusComposer } from "./focus";
-import type { Asked } from "./removals";
+import { focusComposer } from "./composer-focus";
+import type { RemovalRequest } from "./removals";
+import { sessionTitle } from "../../model/session-summary";
 
 export function RemovalDialog({ app }: { readonly app: AppModel }) {
-  const { asked } = app.removals;
-  return asked.value === undefined ? null : <Question app={app} asked={asked.value} />;
+  const { request } = app.removals;
+  return request.value === undefined ? null : <RemovalQuestion app={app} asked={request.value} />;
 }
 
-function Question({ app, asked }: { readonly app: AppModel; readonly asked: Asked }) {
-  const { session, stakes } = asked;
-  const { files, unlisted, branch } = stakes;
+function RemovalQuestion({ app, asked }: { readonly app: AppModel; readonly asked: RemovalRequest }) {
+  const { session, work } = asked;
+  const { files, unlisted, branch } = work;
   const changed = files.length + unlisted;
   const leave = (): void => {
-    app.removals.asked.value = undefined;
+    app.removals.request.value = undefined;
   };
   const look = (): void => {
     leave();
@@ -29,29 +30,25 @@ function Question({ app, asked }: { readonly app: AppModel; readonly asked: Aske
     focusComposer();
   };
   return (
-    <Dialog
-      title={`Delete “${session.title === "" ? "New session" : session.title}”?`}
-      kind="removal"
-      onLeave={leave}
-    >
+    <Dialog title={`Delete “${sessionTitle(session)}”?`} kind="removal" onLeave={leave}>
       {changed > 0 && (
         <p>
-          It proposes changes to {countOf(changed, "file")} <DiffCounts counts={totalOf(files)} /> that you
-          have not decided on. They are lost with it. Your files stay as they are.
+          It has proposed changes to {countOf(changed, "file")} <DiffCounts counts={totalOf(files)} /> that
+          you have not applied or discarded. They will be lost. Your files stay as they are.
         </p>
       )}
       {branch !== "" && (
         <p>
-          It works on the branch <code>{branch}</code>, which is not finished. Your folder stays on that
-          branch, and the page no longer offers to bring it home.
+          Its branch <code>{branch}</code> is not finished. Your folder stays on that branch, and the page no
+          longer offers to merge it.
         </p>
       )}
       <div class="p-card-actions">
         <button type="button" class="p-button p-button-main" onClick={look}>
-          Open the session
+          Open session
         </button>
         <button type="button" class="p-button p-button-bad" onClick={remove}>
-          {changed > 0 ? "Delete with the changes" : "Delete"}
+          {changed > 0 ? "Delete with changes" : "Delete"}
         </button>
         <button type="button" class="p-button" onClick={leave}>
           Cancel

@@ -1,28 +1,28 @@
-// Sessions that the person removed a moment ago: out of sight, and not yet gone.
+// Sessions deleted a moment ago, which can be undone.
 
 import { signal } from "@preact/signals";
 import type { SessionSummary } from "../../generated/portico/v1/agent_pb";
-import type { Stakes } from "../../model/stakes";
+import type { UnfinishedWork } from "../../model/unfinished-work";
 
 /** How long an undo is offered. */
-export const REGRET_MS = 6_000;
+export const UNDO_MS = 6_000;
 
 /** What the person is asked before a session goes that has something to lose. */
-export interface Asked {
+export interface RemovalRequest {
   readonly session: SessionSummary;
-  readonly stakes: Stakes;
+  readonly work: UnfinishedWork;
 }
 
 /** Removes a session for good; with what it proposes only if that is said. */
-export type Remove = (sessionId: string, discardProposals: boolean) => Promise<void>;
+export type RemoveSession = (sessionId: string, discardProposals: boolean) => Promise<void>;
 
-export class Removals {
-  readonly asked = signal<Asked | undefined>(undefined);
+export class PendingRemovals {
+  readonly request = signal<RemovalRequest | undefined>(undefined);
   readonly pending = signal<readonly SessionSummary[]>([]);
-  readonly #remove: Remove;
+  readonly #remove: RemoveSession;
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
 
-  constructor(remove: Remove) {
+  constructor(remove: RemoveSession) {
     this.#remove = remove;
   }
 
@@ -30,7 +30,7 @@ export class Removals {
     this.pending.value = [...this.pending.value, session];
     this.#timers.set(
       session.sessionId,
-      setTimeout(() => void this.#finish(session.sessionId, discardProposals), REGRET_MS),
+      setTimeout(() => void this.#finish(session.sessionId, discardProposals), UNDO_MS),
     );
   }
 

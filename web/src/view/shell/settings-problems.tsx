@@ -1,9 +1,9 @@
-// What is wrong with the settings of a folder, above the settings themselves.
+// Problems in the settings of a folder.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
-import { failureOf, isLost } from "../../model/failures";
+import type { Gateway } from "../../gateway/gateway";
+import { failureOf, isLost } from "../../model/call-failure";
 
 interface ProblemsProps {
   readonly gateway: Gateway;
@@ -14,7 +14,7 @@ export function SettingsProblems({ gateway, workspace }: ProblemsProps) {
   const problems = useSignal<readonly string[]>([]);
   useEffect(() => {
     let current = true;
-    void problemsIn(gateway, workspace).then((found) => {
+    void findProblems(gateway, workspace).then((found) => {
       if (current) problems.value = found;
     });
     return () => {
@@ -35,7 +35,7 @@ export function SettingsProblems({ gateway, workspace }: ProblemsProps) {
 }
 
 /** Sentences that name the file. Settings of the person's own that cannot be read are a problem too. */
-export async function problemsIn(gateway: Gateway, workspace: string): Promise<readonly string[]> {
+export async function findProblems(gateway: Gateway, workspace: string): Promise<readonly string[]> {
   try {
     return (await gateway.client.getSettings({ workspace })).problems;
   } catch (reason) {

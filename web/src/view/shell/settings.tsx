@@ -1,53 +1,30 @@
-// What a person can set about this page, what they have allowed for good, and the keys there are.
+// Settings of the page, permission grants and keyboard shortcuts.
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { Dialog } from "../dialog";
 import type { SendKey, Theme } from "../preferences";
-import { wantsModel } from "../models/wanting";
+import { connectDialogOpen } from "../models/connect-state";
 import type { AppModel } from "./app-model";
 import { Approvals } from "./approvals";
-import { canNotify, mayNotify } from "./notifying";
+import { canNotify, requestPermission } from "./desktop-notifications";
 import { SettingsProblems } from "./settings-problems";
 import { SHORTCUTS } from "./shortcuts";
+import { FormProblem } from "../form";
 
-export type SettingsPart = "settings" | "shortcuts";
+export type SettingsPage = "settings" | "shortcuts";
 
 interface SettingsProps {
   readonly app: AppModel;
-  readonly part: SettingsPart;
+  readonly part: SettingsPage;
   readonly onLeave: () => void;
 }
 
-/** A dialog of the browser's own: it holds the focus, gives it back, and leaves at Escape. */
-export function Settings({ app, part, onLeave }: SettingsProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const id = useId();
-  const title = part === "settings" ? "Settings" : "Keys";
-  useEffect(() => {
-    if (dialog.current?.open === false) dialog.current.showModal();
-  }, []);
-  const leave = (): void => dialog.current?.close();
+export function SettingsDialog({ app, part, onLeave }: SettingsProps) {
   return (
-    <dialog
-      ref={dialog}
-      class={`p-dialog p-dialog-${part}`}
-      aria-labelledby={id}
-      onClose={onLeave}
-      onClick={(event) => {
-        if (event.target === dialog.current) leave();
-      }}
-    >
-      <div class="p-dialog-body">
-        <header class="p-dialog-top">
-          <h2 id={id}>{title}</h2>
-          <button type="button" class="p-icon-button" aria-label="Close" onClick={leave}>
-            <i class="codicon codicon-close" aria-hidden="true" />
-          </button>
-        </header>
-        {part === "settings" ? <Choices app={app} onLeave={leave} /> : <Keys />}
-      </div>
-    </dialog>
+    <Dialog title={part === "settings" ? "Settings" : "Keyboard shortcuts"} kind={part} onLeave={onLeave}>
+      {part === "settings" ? <Choices app={app} onLeave={onLeave} /> : <Keys />}
+    </Dialog>
   );
 }
 
@@ -60,7 +37,7 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
       <SettingsProblems gateway={app.gateway} workspace={workspace} />
       <Group title="Conversation">
         <Switch
-          label="Show what the agent thinks"
+          label="Show the agent's thinking"
           on={showThinking.value}
           onChange={(on) => (showThinking.value = on)}
         />
@@ -78,21 +55,21 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
           class="p-button"
           onClick={() => {
             onLeave();
-            wantsModel(app.gateway).value = true;
+            connectDialogOpen(app.gateway).value = true;
           }}
         >
           Connect a model…
         </button>
       </Group>
-      <Group title="Look">
+      <Group title="Appearance">
         <Choice<Theme>
           label="Theme"
           value={theme.value}
-          choices={{ system: "As the system", light: "Light", dark: "Dark" }}
+          choices={{ system: "System", light: "Light", dark: "Dark" }}
           onChange={(chosen) => (theme.value = chosen)}
         />
       </Group>
-      <Group title="Allowed for good">
+      <Group title="Always allowed">
         <Approvals gateway={app.gateway} workspace={here} />
       </Group>
       <p class="p-soft p-dialog-foot">
@@ -109,21 +86,17 @@ function NotifySwitch({ app }: { app: AppModel }) {
   const refused = useSignal(false);
   if (!canNotify()) return null;
   const change = async (on: boolean): Promise<void> => {
-    notify.value = on && (await mayNotify());
+    notify.value = on && (await requestPermission());
     refused.value = on && !notify.peek();
   };
   return (
     <>
       <Switch
-        label="Tell me when a turn ends while I look elsewhere"
+        label="Notify me when a turn ends while I am elsewhere"
         on={notify.value}
         onChange={(on) => void change(on)}
       />
-      {refused.value && (
-        <p class="p-form-problem" role="alert">
-          The browser does not let this page show notifications.
-        </p>
-      )}
+      {refused.value && <FormProblem text="The browser blocks notifications of this page." />}
     </>
   );
 }
@@ -132,14 +105,14 @@ function Keys() {
   return (
     <table class="p-keys">
       <tbody>
-        {SHORTCUTS.map(({ keys, does }) => (
+        {SHORTCUTS.map(({ keys, description }) => (
           <tr key={keys}>
             <th scope="row">
               {keys.split("  ").map((key) => (
                 <kbd key={key}>{key}</kbd>
               ))}
             </th>
-            <td>{does}</td>
+            <td>{description}</td>
           </tr>
         ))}
       </tbody>

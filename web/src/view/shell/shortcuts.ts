@@ -1,18 +1,19 @@
-// The keys of the page. None of them grants anything.
+// Keyboard shortcuts of the page. None of them grants a permission.
 
 import type { AppModel } from "./app-model";
+import { isTextInput } from "../text-input";
 
 export interface Shortcut {
   readonly keys: string;
-  readonly does: string;
+  readonly description: string;
 }
 
 /** What the keys lead to, besides the sessions themselves. */
-export interface Places {
+export interface ShortcutTargets {
   readonly newSession: () => void;
   readonly showHistory: () => void;
   readonly showKeys: () => void;
-  readonly showAsk: () => void;
+  readonly showRequest: () => void;
   readonly showReview: () => void;
 }
 
@@ -20,27 +21,27 @@ const MAC = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator
 const CHORD = MAC ? "⌘⌥" : "Ctrl+Alt+";
 
 export const SHORTCUTS: readonly Shortcut[] = [
-  { keys: "Enter", does: "send, or put in line while the agent works" },
-  { keys: "Shift+Enter", does: "new line" },
-  { keys: "Esc", does: "close a menu, or stop the agent" },
-  { keys: "↑", does: "in an empty composer: earlier prompts" },
-  { keys: "/  @", does: "commands of the agent, files of the folder" },
-  { keys: MAC ? "⌘F" : "Ctrl+F", does: "find in the conversation" },
-  { keys: `${CHORD}A`, does: "go to what waits for you; then 1, 2, 3 … answer" },
-  { keys: `${CHORD}R`, does: "look at what is proposed, or leave it" },
-  { keys: "j  k", does: "in a review: next, previous change; n and p for files" },
-  { keys: "a  x  u", does: "in a review: accept, reject, take that back" },
-  { keys: "Enter  r", does: "in a review: apply what is chosen, ask the agent to revise" },
-  { keys: `${CHORD}N`, does: "new session" },
-  { keys: `${CHORD}←  →`, does: "previous, next tab" },
-  { keys: `${CHORD}W`, does: "close the tab" },
-  { keys: `${CHORD}T`, does: "open the tab that was closed last" },
-  { keys: `${CHORD}H`, does: "history" },
-  { keys: "Ctrl+Shift+←  →", does: "on a tab: move it" },
-  { keys: "?  F1", does: "these keys" },
+  { keys: "Enter", description: "send, or queue while the agent works" },
+  { keys: "Shift+Enter", description: "new line" },
+  { keys: "Esc", description: "close a menu, or stop the agent" },
+  { keys: "↑", description: "in an empty composer: earlier prompts" },
+  { keys: "/  @", description: "commands, files" },
+  { keys: MAC ? "⌘F" : "Ctrl+F", description: "find in the conversation" },
+  { keys: `${CHORD}A`, description: "go to the waiting request; then 1, 2, 3 … to answer" },
+  { keys: `${CHORD}R`, description: "open or close the review" },
+  { keys: "j  k", description: "in a review: next, previous change; n and p for files" },
+  { keys: "a  x  u", description: "in a review: accept, reject, undo" },
+  { keys: "Enter  r", description: "in a review: apply the selection, ask to revise" },
+  { keys: `${CHORD}N`, description: "new session" },
+  { keys: `${CHORD}←  →`, description: "previous, next tab" },
+  { keys: `${CHORD}W`, description: "close the tab" },
+  { keys: `${CHORD}T`, description: "reopen the last closed tab" },
+  { keys: `${CHORD}H`, description: "history" },
+  { keys: "Ctrl+Shift+←  →", description: "on a tab: move it" },
+  { keys: "?  F1", description: "show these shortcuts" },
 ];
 
-export function onShortcut(event: KeyboardEvent, app: AppModel, places: Places): void {
+export function onShortcut(event: KeyboardEvent, app: AppModel, places: ShortcutTargets): void {
   if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]") !== null) return;
   const act = actionFor(event, app, places);
   if (act === undefined) return;
@@ -48,15 +49,15 @@ export function onShortcut(event: KeyboardEvent, app: AppModel, places: Places):
   act();
 }
 
-function actionFor(event: KeyboardEvent, app: AppModel, places: Places): (() => void) | undefined {
+function actionFor(event: KeyboardEvent, app: AppModel, places: ShortcutTargets): (() => void) | undefined {
   // In an editor this key is the editor's own.
   if (event.key === "F1") return app.gateway.onCommand === undefined ? places.showKeys : undefined;
   const chord = (event.ctrlKey || event.metaKey) && event.altKey;
-  if (!chord) return event.key === "?" && !takesText(event.target) ? places.showKeys : undefined;
+  if (!chord) return event.key === "?" && !isTextInput(event.target) ? places.showKeys : undefined;
   const { active } = app.tabs.tabs.peek();
   switch (event.code) {
     case "KeyA":
-      return places.showAsk;
+      return places.showRequest;
     case "KeyR":
       return places.showReview;
     case "KeyN":
@@ -74,8 +75,4 @@ function actionFor(event: KeyboardEvent, app: AppModel, places: Places): (() => 
     default:
       return undefined;
   }
-}
-
-function takesText(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 }

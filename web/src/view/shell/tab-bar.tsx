@@ -6,7 +6,7 @@ import type { SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { TurnState } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
 import type { AppModel } from "./app-model";
-import { moodOf, wordsFor } from "./state-words";
+import { moodOf, turnStateLabel } from "./turn-state";
 
 export function TabBar({ app }: { app: AppModel }) {
   const { open, active } = app.tabs.tabs.value;
@@ -78,7 +78,7 @@ function Tab({ app, sessionId, place, summary, active }: TabProps) {
       aria-controls={active ? "p-pane" : undefined}
       aria-keyshortcuts="Delete"
       tabIndex={active ? 0 : -1}
-      title={`${title} — ${wordsFor(state)}${drafted ? ", with a draft" : ""}`}
+      title={`${title} — ${turnStateLabel(state)}${drafted ? ", with a draft" : ""}`}
       draggable
       onClick={() => app.openSession(sessionId)}
       onAuxClick={(event) => {
@@ -99,7 +99,7 @@ function Tab({ app, sessionId, place, summary, active }: TabProps) {
         {title}
       </span>
       {drafted && <span class="p-tab-draft">Draft</span>}
-      <span class="p-aloud">{wordsFor(state)}</span>
+      <span class="p-aloud">{turnStateLabel(state)}</span>
       {/* For the mouse: nothing inside a tab can be reached by keys, which close it with Delete. */}
       <span
         class="p-icon-button p-tab-close"

@@ -1,11 +1,12 @@
-// What passes: a call that failed, a session that was removed a moment ago.
+// Toasts: a failed call, a deleted session.
 
 import type { Signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Failure } from "../../model/types";
-import { useKeptFocus } from "../review/kept-focus";
+import { useFocusRetention } from "../focus-retention";
 import type { AppModel } from "./app-model";
-import { focusComposer } from "./focus";
+import { focusComposer } from "./composer-focus";
+import { sessionTitle } from "../../model/session-summary";
 
 export function FailureToast({ failure }: { failure: Signal<Failure | undefined> }) {
   const told = failure.value;
@@ -30,12 +31,12 @@ export function FailureToast({ failure }: { failure: Signal<Failure | undefined>
 
 export function RemovalToasts({ app }: { app: AppModel }) {
   const part = useRef<HTMLDivElement>(null);
-  useKeptFocus(part, focusComposer);
+  useFocusRetention(part, focusComposer);
   return (
     <div role="status" ref={part}>
       {app.removals.pending.value.map((session) => (
         <div key={session.sessionId} class="p-toast">
-          <span>Deleted “{session.title === "" ? "New session" : session.title}”.</span>
+          <span>Deleted “{sessionTitle(session)}”.</span>
           <button type="button" class="p-link-button" onClick={() => app.removals.undo(session.sessionId)}>
             Undo
           </button>

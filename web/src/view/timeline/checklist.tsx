@@ -1,4 +1,4 @@
-// What is to be done, live above the composer: the plan of the agent while it works, and the todos of the session.
+// Plan and todos above the composer.
 
 import { create } from "@bufbuild/protobuf";
 import { useSignal, type Signal } from "@preact/signals";
@@ -12,8 +12,8 @@ import {
 } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
 import { isActive } from "../cards/card";
-import { Icon, IconButton } from "./parts";
-import { currentStep, doneWords, PlanList } from "./plan-line";
+import { Icon, IconButton } from "./elements";
+import { currentStep, progressCount, PlanList } from "./plan-line";
 
 /** The plan is shown here while the agent works on it, and in the timeline afterwards. */
 export function pinnedPlan(session: SessionModel): readonly PlanEntry[] {
@@ -47,7 +47,7 @@ export function Checklist({ session, open, writing }: ChecklistProps) {
         <Icon name="checklist" />
         <span class="p-fold-title">
           {plan.length > 0 ? "Plan" : "Todos"}
-          {steps.length > 0 && <span class="p-soft"> · {doneWords(steps)}</span>}
+          {steps.length > 0 && <span class="p-soft"> · {progressCount(steps)}</span>}
           {!open.value && current !== "" && <span class="p-soft"> · {current}</span>}
         </span>
         <Icon name={open.value ? "chevron-down" : "chevron-up"} />
@@ -56,7 +56,7 @@ export function Checklist({ session, open, writing }: ChecklistProps) {
         <div id={id} class="p-checklist-body">
           {plan.length > 0 && <PlanList entries={plan} />}
           {plan.length > 0 && todos.length > 0 && (
-            <h3 class="p-checklist-title">Todos · {doneWords(todos)}</h3>
+            <h3 class="p-checklist-title">Todos · {progressCount(todos)}</h3>
           )}
           <Todos session={session} todos={todos} />
         </div>
@@ -97,7 +97,7 @@ function Todos({ session, todos }: { readonly session: SessionModel; readonly to
                   onChange={(event) => set(todo, event.currentTarget.checked)}
                 />
                 <span>{todo.content}</span>
-                {todo.status === Progress.IN_PROGRESS && <span class="p-label">under way</span>}
+                {todo.status === Progress.IN_PROGRESS && <span class="p-label">in progress</span>}
               </label>
               <IconButton
                 icon="close"

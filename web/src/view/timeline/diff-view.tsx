@@ -1,18 +1,18 @@
-// A changed file, line by line: what went, what came, and a little of what stands around it.
+// Diff of one file in the timeline.
 
 import { useMemo } from "preact/hooks";
 import type { DiffPart } from "../../generated/portico/v1/events_pb";
-import { keptOpen, type RowContext } from "./context";
-import { countWords, type DiffLine } from "./diff/file-diff";
-import { FileLink } from "./files";
-import { CopyIcon } from "./parts";
+import { keptOpen, type RowContext } from "./row-context";
+import { formatCounts, type DiffLine } from "./diff/file-diff";
+import { FileLink } from "./content-blocks";
+import { CopyIcon } from "./elements";
 import { diffOf } from "./tool-state";
 
 /** A change with more lines waits until the reader asks for it. */
 const MANY_LINES = 120;
 /** And then comes in portions of so many. */
 const PORTION = 2_000;
-/** Lines are gathered, so that the browser lays out only those in sight. */
+/** Lines are grouped, so that the browser lays out only visible ones. */
 const LINES_IN_PART = 50;
 
 interface DiffViewProps {
@@ -38,11 +38,11 @@ export function DiffView({ part, place, context }: DiffViewProps) {
         <FileLink path={part.path} context={context} />
         {diff.isNew && <span class="p-label">new file</span>}
         <DiffCounts counts={diff} />
-        <CopyIcon label="Copy the new text" text={() => part.newText} />
+        <CopyIcon label="Copy new text" text={() => part.newText} />
       </div>
       {!open && (
         <button type="button" class="p-link-button p-diff-more" onClick={() => (chosen.value = true)}>
-          Show {countWords(diff)} lines
+          Show {formatCounts(diff)} lines
         </button>
       )}
       {open && <Lines lines={lines} place={place} context={context} />}

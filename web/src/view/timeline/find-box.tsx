@@ -1,9 +1,9 @@
-// The box to find words in the conversation: the browser's own cannot see rows that are not on the page.
+// Search box of the conversation. The browser's own search cannot see rows that are not rendered.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionModel } from "../../model/types";
 import type { Finder } from "./finder";
-import { IconButton } from "./parts";
+import { IconButton } from "./elements";
 
 export function FindBox({ finder, session }: { readonly finder: Finder; readonly session: SessionModel }) {
   const field = useRef<HTMLInputElement>(null);
@@ -44,7 +44,7 @@ export function FindBox({ finder, session }: { readonly finder: Finder; readonly
           disabled={finder.looking.value}
           onClick={() => void finder.lookFurther()}
         >
-          {finder.looking.value ? "Looking further back…" : "Look further back"}
+          {finder.looking.value ? "Searching earlier messages…" : "Search earlier messages"}
         </button>
       )}
     </div>
@@ -53,6 +53,6 @@ export function FindBox({ finder, session }: { readonly finder: Finder; readonly
 
 function countWords({ hits, position }: Finder): string {
   const count = hits.value.length;
-  if (count === 0) return "Not found";
+  if (count === 0) return "No results";
   return position.value === 0 ? `${count}` : `${position.value} of ${count}`;
 }

@@ -1,8 +1,8 @@
-// Walks through the rows that have the words someone looks for, and marks the words that are on the page.
+// Search through the rows of a timeline, with highlights for rendered matches.
 
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
-import { itemsOf, type Row } from "./rows";
-import { hasMatch, matcherOf } from "./search";
+import { itemsOf, type TimelineRow } from "./timeline-rows";
+import { hasMatch, matcherOf } from "./text-search";
 
 /** The names of the highlights in style/timeline-find.css. */
 const FOUND = "p-found";
@@ -10,9 +10,9 @@ const CURRENT = "p-found-current";
 const MOST_MARKS = 1_000;
 
 export interface FinderPorts {
-  readonly rows: ReadonlySignal<readonly Row[]>;
+  readonly rows: ReadonlySignal<readonly TimelineRow[]>;
   /** Opens whatever folds the words away and brings the row into view. */
-  show(row: Row, matcher: RegExp): void;
+  show(row: TimelineRow, matcher: RegExp): void;
   elementOf(key: string): HTMLElement | undefined;
   firstVisible(): number;
   /** The box was closed: the keyboard goes on in the conversation. */
@@ -32,7 +32,7 @@ export class Finder {
 
   readonly matcher = computed(() => matcherOf(this.query.value));
   /** The rows that have the words. */
-  readonly hits: ReadonlySignal<readonly Row[]> = computed(() => {
+  readonly hits: ReadonlySignal<readonly TimelineRow[]> = computed(() => {
     const matcher = this.matcher.value;
     if (!this.open.value || matcher === undefined) return [];
     return this.#ports.rows.value.filter((row) => itemsOf(row).some((item) => hasMatch(item, matcher)));
@@ -101,7 +101,7 @@ export class Finder {
     CSS.highlights.set(CURRENT, new Highlight(...(chosen === undefined ? [] : [chosen])));
   }
 
-  #go(row: Row | undefined, place: number): void {
+  #go(row: TimelineRow | undefined, place: number): void {
     this.#current.value = row?.key;
     this.#place = place;
     const matcher = this.matcher.peek();

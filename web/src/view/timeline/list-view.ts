@@ -1,9 +1,10 @@
-// Decides which rows of a long list are on the page, and where the reader stands in it: at the end,
-// which is followed as it grows, or at some row, which stays where it is whatever happens around it.
+// Virtual scrolling of a long list. The reader is either at the end, which is followed, or at a row, which stays in
+// place.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
-import { Anchor, blocksOf, firstBelow } from "./anchor";
-import { covers, Layout, type Range, type RowPlace } from "./layout";
+import { ScrollAnchor, blocksOf, firstBelow } from "./scroll-anchor";
+import { RowElements } from "./row-elements";
+import { covers, RowLayout, type RowRange, type RowPlace } from "./row-layout";
 
 /** Within this distance the reader is at the end, in pixels. */
 const NEAR_END = 40;
@@ -14,7 +15,7 @@ const LEAST_MARGIN = 400;
 /** A selection keeps the rows it reaches over on the page, up to so many. */
 const MOST_SELECTED = 300;
 
-export interface Shown<Row> {
+export interface ShownRows<Row> {
   readonly rows: readonly Row[];
   /** The height of what is left out before and after, in pixels. */
   readonly before: number;
@@ -22,14 +23,14 @@ export interface Shown<Row> {
 }
 
 /** A place in the list: a row or a block of text in it, and how far below its beginning the upper edge is, in pixels. */
-export interface Mark {
+export interface ScrollPosition {
   readonly key: string;
   readonly block?: number;
   readonly within: number;
 }
 
 /** The elements that a list is made of. */
-export interface Frame {
+export interface ListElements {
   readonly scroller: HTMLElement;
   /** Everything that scrolls. */
   readonly content: HTMLElement;
@@ -39,22 +40,21 @@ export interface Frame {
   readonly list: HTMLElement;
 }
 
-interface Place extends Frame {
+interface Place extends ListElements {
   readonly observer: ResizeObserver;
-  readonly anchor: Anchor;
+  readonly anchor: ScrollAnchor;
 }
 
 export class ListView<Row extends RowPlace> {
-  readonly #shown = signal<Shown<Row>>({ rows: [], before: 0, after: 0 });
+  readonly #shown = signal<ShownRows<Row>>({ rows: [], before: 0, after: 0 });
   readonly #following = signal(true);
-  readonly #layout = new Layout();
-  readonly #elements = new Map<string, HTMLElement>();
-  readonly #keys = new WeakMap<Element, string>();
+  readonly #layout = new RowLayout();
+  readonly #elements = new RowElements(this.#layout);
   #rows: readonly Row[] = [];
-  #range: Range = { first: 0, end: 0 };
+  #range: RowRange = { first: 0, end: 0 };
   #place: Place | undefined;
   #lastTop = 0;
-  #goal: Mark | undefined;
+  #goal: ScrollPosition | undefined;
   /** What is about to open or close; until it has, the end is not followed. */
   #opening: Element | undefined;
   #soon: ReturnType<typeof setTimeout> | undefined;
@@ -62,7 +62,7 @@ export class ListView<Row extends RowPlace> {
   /** `nearTop` is called, perhaps often, while the reader is near the beginning of the rows. */
   constructor(readonly nearTop: () => void) {}
 
-  get shown(): ReadonlySignal<Shown<Row>> {
+  get shown(): ReadonlySignal<ShownRows<Row>> {
     return this.#shown;
   }
 
@@ -72,19 +72,20 @@ export class ListView<Row extends RowPlace> {
   }
 
   /** Begins to watch the elements; the answer ends it. */
-  attach(frame: Frame): () => void {
+  attach(frame: ListElements): () => void {
     const { scroller } = frame;
     const observer = new ResizeObserver((entries) => this.#resized(entries));
-    this.#place = { ...frame, observer, anchor: new Anchor(scroller) };
+    this.#place = { ...frame, observer, anchor: new ScrollAnchor(scroller) };
     observer.observe(scroller);
     observer.observe(frame.content);
-    for (const element of this.#elements.values()) observer.observe(element);
+    this.#elements.observe(observer);
     const onScroll = (): void => this.#scrolled();
     scroller.addEventListener("scroll", onScroll, { passive: true });
     this.#choose();
     return () => {
       scroller.removeEventListener("scroll", onScroll);
       observer.disconnect();
+      this.#elements.observe(undefined);
       clearTimeout(this.#soon);
       this.#soon = undefined;
       this.#place = undefined;
@@ -105,15 +106,7 @@ export class ListView<Row extends RowPlace> {
 
   /** A row came to the page, or left it. */
   setElement(key: string, element: HTMLElement | null): void {
-    const before = this.#elements.get(key);
-    if (before !== undefined && before !== element) this.#place?.observer.unobserve(before);
-    if (element === null) {
-      this.#elements.delete(key);
-    } else if (before !== element) {
-      this.#elements.set(key, element);
-      this.#keys.set(element, key);
-      this.#place?.observer.observe(element);
-    }
+    this.#elements.set(key, element);
   }
 
   /** Something is about to open or close: it stays under the mouse, also at the end of the list. */
@@ -178,7 +171,7 @@ export class ListView<Row extends RowPlace> {
   }
 
   /** Brings a place to the upper edge. */
-  scrollTo(mark: Mark): void {
+  scrollTo(mark: ScrollPosition): void {
     const index = this.#layout.indexOf(mark.key);
     if (index === undefined) return;
     this.#following.value = false;
@@ -190,7 +183,7 @@ export class ListView<Row extends RowPlace> {
   }
 
   /** Where the reader is; undefined if they are at the end and stay there. */
-  get mark(): Mark | undefined {
+  get mark(): ScrollPosition | undefined {
     if (this.#place === undefined || this.#follows) return undefined;
     const key = this.#rows[this.#layout.indexAt(this.#top)]?.key;
     const row = key === undefined ? undefined : this.#elements.get(key);
@@ -258,12 +251,7 @@ export class ListView<Row extends RowPlace> {
   }
 
   #resized(entries: readonly ResizeObserverEntry[]): void {
-    for (const { target, borderBoxSize } of entries) {
-      const key = this.#keys.get(target);
-      const height = borderBoxSize[0]?.blockSize;
-      if (key !== undefined && height !== undefined && target.isConnected)
-        this.#layout.setHeight(key, height);
-    }
+    this.#elements.measure(entries);
     this.#followIfAllIsInSight();
     this.committed();
     // Behind this picture, and without asking for another one that may show nothing new.
@@ -307,7 +295,7 @@ export class ListView<Row extends RowPlace> {
    * A long text comes to the page bit by bit: as long as the block is not there, its row will do, and as long as
    * nothing below it is there, it cannot be brought to the upper edge.
    */
-  #reach({ key, block, within }: Mark): void {
+  #reach({ key, block, within }: ScrollPosition): void {
     const row = this.#elements.get(key);
     if (this.#place === undefined || row === undefined) return;
     const { scroller, anchor } = this.#place;
@@ -353,7 +341,7 @@ export class ListView<Row extends RowPlace> {
     return this.#follows ? Math.max(0, this.#layout.total - height) : top;
   }
 
-  #withSelection(range: Range): Range {
+  #withSelection(range: RowRange): RowRange {
     const selection = document.getSelection();
     if (selection === null || selection.isCollapsed) return range;
     let { first, end } = range;
@@ -366,8 +354,8 @@ export class ListView<Row extends RowPlace> {
     return end - first <= MOST_SELECTED ? { first, end } : range;
   }
 
-  /** Whoever works with the keyboard goes on from the list when the focused row leaves the page. */
-  #keepFocus(range: Range): void {
+  /** Moves the focus to the list when the focused row is no longer rendered. */
+  #keepFocus(range: RowRange): void {
     const active = document.activeElement;
     const index = this.#indexOf(active);
     if (index !== undefined && (index < range.first || index >= range.end)) {
@@ -376,12 +364,6 @@ export class ListView<Row extends RowPlace> {
   }
 
   #indexOf(node: Node | null): number | undefined {
-    const list = this.#place?.list;
-    if (list === undefined || node === null || !list.contains(node)) return undefined;
-    for (let at: Node | null = node; at !== null && at !== list; at = at.parentNode) {
-      const key = at instanceof Element ? this.#keys.get(at) : undefined;
-      if (key !== undefined) return this.#layout.indexOf(key);
-    }
-    return undefined;
+    return this.#elements.indexOf(node, this.#place?.list);
   }
 }

@@ -1,9 +1,9 @@
-// A plan of the agent: as a line in the timeline, and the list of its steps wherever one is shown.
+// A plan of the agent: a line in the timeline, and the list of its steps.
 
 import { Progress, type PlanEntry } from "../../generated/portico/v1/events_pb";
 import type { PlanItem } from "../../model/types";
-import { keptOpen, type RowContext } from "./context";
-import { Icon } from "./parts";
+import { keptOpen, type RowContext } from "./row-context";
+import { Icon } from "./elements";
 
 export function PlanLine({ item, context }: { readonly item: PlanItem; readonly context: RowContext }) {
   const chosen = keptOpen(context.session, item.key);
@@ -13,7 +13,7 @@ export function PlanLine({ item, context }: { readonly item: PlanItem; readonly 
       <button type="button" class="p-fold" aria-expanded={open} onClick={() => (chosen.value = !open)}>
         <Icon name={open ? "chevron-down" : "chevron-right"} />
         <span class="p-fold-title">
-          Plan <span class="p-soft">· {doneWords(item.entries)}</span>
+          Plan <span class="p-soft">· {progressCount(item.entries)}</span>
         </span>
       </button>
       {open && <PlanList entries={item.entries} />}
@@ -47,7 +47,7 @@ function PlanIcon({ status }: { readonly status: Progress }) {
       return (
         <>
           <Icon name="arrow-circle-right" />
-          <span class="p-aloud">under way: </span>
+          <span class="p-aloud">in progress: </span>
         </>
       );
     case Progress.PENDING:
@@ -62,7 +62,7 @@ interface Step {
 }
 
 /** "3 of 7" */
-export function doneWords(steps: readonly Step[]): string {
+export function progressCount(steps: readonly Step[]): string {
   return `${steps.filter((step) => step.status === Progress.COMPLETED).length} of ${steps.length}`;
 }
 

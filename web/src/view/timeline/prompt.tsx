@@ -1,12 +1,11 @@
-// What the person asked: their words as they wrote them, long ones in part.
+// A prompt in the timeline. Long ones are folded.
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PromptItem } from "../../model/types";
 import { RestoreButton } from "../review/restore-button";
-import { keptOpen, putIntoDraft, type RowContext } from "./context";
-import { Blocks } from "./files";
-import { CopyIcon, IconButton } from "./parts";
-import { textParts } from "./text-parts";
+import { ContentBlocks } from "./content-blocks";
+import { CopyIcon, IconButton } from "./elements";
+import { keptOpen, putIntoDraft, type RowContext } from "./row-context";
 
 /** So much is enough for the lines that a folded prompt shows. */
 const FOLDED_LENGTH = 4_000;
@@ -56,7 +55,7 @@ export function Prompt({ item, context }: { readonly item: PromptItem; readonly 
           {expanded ? "Show less" : "Show more"}
         </button>
       )}
-      <Blocks blocks={item.blocks} context={context} />
+      <ContentBlocks blocks={item.blocks} context={context} />
       <span class="p-row-actions">
         <RestoreButton item={item} session={context.session} gateway={context.gateway} />
         <CopyIcon label="Copy this prompt" text={() => item.text} />
@@ -68,4 +67,24 @@ export function Prompt({ item, context }: { readonly item: PromptItem; readonly 
       </span>
     </article>
   );
+}
+
+const PART = 16_384;
+
+/** Parts end with a line where they can, and its line break is left out: parts stand below each other. */
+export function textParts(text: string): readonly string[] {
+  const parts: string[] = [];
+  let from = 0;
+  while (text.length - from > PART) {
+    const end = text.lastIndexOf("\n", from + PART);
+    if (end > from) {
+      parts.push(text.slice(from, end));
+      from = end + 1;
+    } else {
+      parts.push(text.slice(from, from + PART));
+      from += PART;
+    }
+  }
+  parts.push(text.slice(from));
+  return parts;
 }

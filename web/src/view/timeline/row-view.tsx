@@ -1,22 +1,22 @@
-// One row of the timeline, drawn again only when it has changed.
+// One row of the timeline, rendered again only when it has changed.
 
 import { Component } from "preact";
 import type { Item } from "../../model/types";
 import { EndLine, ErrorCard, MarkLine, NoticeLine, PermissionCard, QuestionCard } from "../cards";
 import { CHANGED_OUTSIDE_REVIEW, OutsideChangesCard } from "../review/outside-changes-card";
 import { ProposalCard } from "../review/proposal-card";
-import type { RowContext } from "./context";
+import type { RowContext } from "./row-context";
 import type { ListView } from "./list-view";
 import { PlanLine } from "./plan-line";
 import { Prompt } from "./prompt";
-import type { Row } from "./rows";
+import type { TimelineRow } from "./timeline-rows";
 import { Answer, Thought } from "./speech";
 import { Steps } from "./steps";
 import { ToolCard } from "./tool-card";
 
 interface RowViewProps {
-  readonly row: Row;
-  readonly view: ListView<Row>;
+  readonly row: TimelineRow;
+  readonly view: ListView<TimelineRow>;
   readonly context: RowContext;
 }
 

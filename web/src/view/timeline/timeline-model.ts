@@ -1,28 +1,29 @@
-// What one timeline is about while it is on the page: its rows, the reader's place, and what they missed.
+// View state of one timeline: rows, the reader's position, and missed items.
 
 import { computed, effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { SessionModel } from "../../model/types";
 import { preferencesOf } from "../preferences";
 import { pinnedPlan } from "./checklist";
-import { COMPOSER, keptOpen } from "./context";
+import { COMPOSER } from "../shell/composer-focus";
+import { keptOpen } from "./row-context";
 import { Finder } from "./finder";
-import { ListView, type Mark } from "./list-view";
-import { itemsOf, RowFold, type Row } from "./rows";
-import { hasMatch } from "./search";
+import { ListView, type ScrollPosition } from "./list-view";
+import { itemsOf, RowFold, type TimelineRow } from "./timeline-rows";
+import { hasMatch } from "./text-search";
 
-interface Left extends Mark {
+interface LeftPosition extends ScrollPosition {
   /** The last event that was there. */
   readonly lastSeq: number | undefined;
 }
 
 /** Where the reader of a session was when they turned to another one. */
-const left = new WeakMap<SessionModel, Left>();
+const left = new WeakMap<SessionModel, LeftPosition>();
 
 export class TimelineModel {
-  readonly view = new ListView<Row>(() => void this.#loadNearTop());
+  readonly view = new ListView<TimelineRow>(() => void this.#loadNearTop());
   readonly loading = signal(false);
-  readonly rows: ReadonlySignal<readonly Row[]>;
+  readonly rows: ReadonlySignal<readonly TimelineRow[]>;
   readonly finder: Finder;
   /** Items that came since the reader left the end. */
   readonly missed: ReadonlySignal<number>;
@@ -85,7 +86,7 @@ export class TimelineModel {
     };
   }
 
-  /** The reader turns to something else: whoever reads this session next begins where they were. */
+  /** Remembers the reader's position for the next visit. */
   leave(): void {
     const { mark } = this.view;
     const lastSeq = this.#leftAt.peek();
@@ -103,7 +104,7 @@ export class TimelineModel {
   /** To the prompt before or after the one at the upper edge; past the last one, to the end. */
   stepPrompt(direction: 1 | -1): void {
     const rows = this.rows.peek();
-    const isPrompt = (row: Row): boolean => row.type === "item" && row.item.type === "prompt";
+    const isPrompt = (row: TimelineRow): boolean => row.type === "item" && row.item.type === "prompt";
     const from = this.view.firstVisible;
     const next =
       direction === 1 ? rows.slice(from + 1).find(isPrompt) : rows.slice(0, from).findLast(isPrompt);
@@ -128,8 +129,8 @@ export class TimelineModel {
     if (row !== undefined) this.view.scrollToRow(row.key);
   }
 
-  /** Whoever has just sent a prompt wants to see what becomes of it. */
-  #followOwnWords(last: Row | undefined): void {
+  /** Scrolls to the end after the user sent a prompt. */
+  #followOwnWords(last: TimelineRow | undefined): void {
     const isPrompt = last?.type === "item" && last.item.type === "prompt";
     const isNews = isPrompt && last.item.lastSeq > this.#lastPrompt;
     if (isPrompt) this.#lastPrompt = last.item.lastSeq;
@@ -140,7 +141,7 @@ export class TimelineModel {
     requestAnimationFrame(() => this.view.elementOf(key)?.focus({ preventScroll: true }));
   }
 
-  #unfold(row: Row, matcher: RegExp): void {
+  #unfold(row: TimelineRow, matcher: RegExp): void {
     const session = this.#session;
     if (row.type === "steps") keptOpen(session, `steps ${row.key}`).value = true;
     for (const item of itemsOf(row)) {

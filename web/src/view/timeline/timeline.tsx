@@ -1,24 +1,24 @@
-// The conversation of one session: its rows, and around them what helps to read it.
+// The timeline of one session with its tools.
 
 import { useSignal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Gateway } from "../../gateway/gateway";
 import type { Agent } from "../../generated/portico/v1/agent_pb";
+import { spokenText } from "../../markdown/spoken-text";
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
 import { preferencesOf } from "../preferences";
 import { CheckpointsDialog } from "../review/checkpoints-dialog";
-import { Aloud } from "./aloud";
 import { Checklist } from "./checklist";
-import type { RowContext } from "./context";
-import { Empty } from "./empty";
+import { Icon, IconButton } from "./elements";
+import { EmptySession } from "./empty-session";
 import { FindBox } from "./find-box";
-import { onTimelineKey } from "./keys";
-import { Icon, IconButton } from "./parts";
-import { offerReveal } from "./reveal";
+import { ProgressLine } from "./progress-line";
+import { registerReveal } from "./request-reveal";
+import type { RowContext } from "./row-context";
 import { RowView } from "./row-view";
+import { onTimelineKey } from "./timeline-keys";
 import { TimelineModel } from "./timeline-model";
-import { Working } from "./working";
 
 interface TimelineProps {
   readonly session: SessionModel;
@@ -32,7 +32,7 @@ export function Timeline(props: TimelineProps) {
   const model = useMemo(() => new TimelineModel(session, gateway), [session, gateway]);
   const listed = useSignal(gateway.memory.get("checklistOpen") === true);
   const writing = useSignal(false);
-  useEffect(() => offerReveal(session, (requestId) => model.reveal(requestId)), [session, model]);
+  useEffect(() => registerReveal(session, (requestId) => model.reveal(requestId)), [session, model]);
   useEffect(() => listed.subscribe((open) => gateway.memory.set("checklistOpen", open)), [listed, gateway]);
   useEffect(() => {
     const press = (event: KeyboardEvent): void => onTimelineKey(event, model);
@@ -47,7 +47,7 @@ export function Timeline(props: TimelineProps) {
       <List {...props} model={model} isEmpty={isEmpty} />
       <JumpButton model={model} />
       <Checklist session={session} open={listed} writing={writing} />
-      <Aloud session={session} />
+      <AnswerAnnouncer session={session} />
     </div>
   );
 }
@@ -109,7 +109,9 @@ function List({ model, session, gateway, agents, onNewSession, isEmpty }: ListPr
       }}
     >
       <div ref={content} class="p-content">
-        {isEmpty && <Empty session={session} gateway={gateway} agents={agents} onNewSession={onNewSession} />}
+        {isEmpty && (
+          <EmptySession session={session} gateway={gateway} agents={agents} onNewSession={onNewSession} />
+        )}
         {session.hasEarlier.value && (
           <div class="p-earlier p-soft" aria-hidden={!model.loading.value}>
             {model.loading.value && "Loading earlier messages…"}
@@ -122,7 +124,7 @@ function List({ model, session, gateway, agents, onNewSession, isEmpty }: ListPr
           ))}
         </div>
         <div class="p-space" style={{ height: `${after}px` }} />
-        <Working session={session} />
+        <ProgressLine session={session} />
       </div>
     </div>
   );
@@ -164,7 +166,7 @@ function Tools({ model, session, gateway, listed, writing }: ToolsProps) {
 function JumpButton({ model }: { readonly model: TimelineModel }) {
   if (model.view.following.value) return null;
   const missed = model.missed.value;
-  const words = missed === 0 ? "To the end" : missed === 1 ? "1 new message" : `${missed} new messages`;
+  const words = missed === 0 ? "Jump to end" : missed === 1 ? "1 new message" : `${missed} new messages`;
   return (
     <div class="p-jump">
       <button type="button" class="p-button p-jump-button" onClick={() => model.view.scrollToEnd()}>
@@ -174,3 +176,36 @@ function JumpButton({ model }: { readonly model: TimelineModel }) {
     </div>
   );
 }
+
+const LONGEST = 4_000;
+
+export function AnswerAnnouncer({ session }: { readonly session: SessionModel }) {
+  const [words, setWords] = useState("");
+  useEffect(() => {
+    // What was there when the session was opened has been read before.
+    let read: number | undefined;
+    const stopLooking = session.detail.subscribe((detail) => {
+      if (detail?.summary !== undefined) read ??= Number(detail.summary.lastSeq);
+    });
+    const stopReading = session.items.subscribe((items) => {
+      if (read === undefined) return;
+      for (const item of items.slice(-LAST)) {
+        if (item.type !== "answer" || item.open || item.lastSeq <= read) continue;
+        read = item.lastSeq;
+        setWords(spokenText(item.text.slice(0, LONGEST)));
+      }
+    });
+    return () => {
+      stopLooking();
+      stopReading();
+    };
+  }, [session]);
+  return (
+    <div class="p-aloud" aria-live="polite">
+      {words}
+    </div>
+  );
+}
+
+/** Only the end of the conversation changes. */
+const LAST = 50;

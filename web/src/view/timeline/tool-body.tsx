@@ -1,14 +1,14 @@
-// Everything a tool call was given and brought back.
+// Body of a tool call: input, locations, content, terminals and output.
 
 import { ToolKind, type ToolPart } from "../../generated/portico/v1/events_pb";
-import { TerminalText } from "../../markdown/ansi-view";
-import { readBlock } from "../../model/content";
+import { TerminalBox } from "../../markdown/terminal-view";
+import { parseContentBlock } from "../../model/content-block";
 import type { ToolItem } from "../../model/types";
-import { commandOf, inputText } from "../cards/permission-words";
-import type { RowContext } from "./context";
+import { commandOf, inputText } from "../cards/permission-labels";
+import type { RowContext } from "./row-context";
 import { DiffView } from "./diff-view";
-import { BlockView, FileLink } from "./files";
-import { Code, CopyIcon, IconButton, Markdown } from "./parts";
+import { ContentBlockView, FileLink } from "./content-blocks";
+import { Code, CopyIcon, IconButton, Markdown } from "./elements";
 import { isEmpty, stateOf } from "./tool-state";
 
 interface ToolBodyProps {
@@ -50,11 +50,11 @@ function Input({ item, context }: ToolBodyProps) {
         {gateway.showTerminal && (
           <IconButton
             icon="terminal"
-            label="Show in a terminal"
+            label="Show in terminal"
             act={() => gateway.showTerminal?.(session.id, item.toolId)}
           />
         )}
-        <CopyIcon label="Copy the command" text={() => command} />
+        <CopyIcon label="Copy command" text={() => command} />
       </div>
     );
   }
@@ -114,7 +114,7 @@ function Part({ part: { part }, place, item, context }: { part: ToolPart; place:
     case "terminal":
       return <TerminalView id={part.value.terminalId} item={item} context={context} />;
     case "block":
-      return <BlockView block={readBlock(part.value.blockJson)} context={context} />;
+      return <ContentBlockView block={parseContentBlock(part.value.blockJson)} context={context} />;
     case undefined:
       return null;
   }
@@ -131,12 +131,12 @@ function TerminalView({ id, item, context }: TerminalViewProps) {
   const good = exitCode === 0 && signal === "";
   return (
     <div class="p-terminal">
-      {leftOut > 0n && <span class="p-label">{leftOut.toLocaleString("en")} characters were left out</span>}
-      {terminal !== undefined && terminal.text !== "" && <TerminalText text={terminal.text} />}
+      {leftOut > 0n && <span class="p-label">{leftOut.toLocaleString("en")} characters omitted</span>}
+      {terminal !== undefined && terminal.text !== "" && <TerminalBox text={terminal.text} />}
       {ended && <span class={good ? "p-label" : "p-label p-bad"}>{exitWords(exitCode, signal)}</span>}
       {!ended && stateOf(item) === "running" && (
         <button type="button" class="p-link-button" onClick={() => void context.session.stopCommand(id)}>
-          Stop this command
+          Stop command
         </button>
       )}
     </div>

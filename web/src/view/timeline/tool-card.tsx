@@ -1,15 +1,15 @@
-// One tool call: a line that says what is done and how it stands, and all of it for who opens it.
+// One tool call: a line with its state that opens to its body.
 
 import { ToolStatus } from "../../generated/portico/v1/events_pb";
 import type { ToolItem } from "../../model/types";
-import { kindIcon, kindWords, titleOf } from "../cards/permission-words";
-import { keptOpen, type RowContext } from "./context";
+import { kindIcon, kindLabel, shortTitle } from "../cards/permission-labels";
+import { keptOpen, type RowContext } from "./row-context";
 import { DiffCounts } from "./diff-view";
-import { durationWords } from "./durations";
-import { Icon } from "./parts";
-import { useElapsed } from "./ticking";
+import { formatDuration } from "./duration";
+import { Icon } from "./elements";
+import { useElapsed } from "./elapsed-time";
 import { ToolBody } from "./tool-body";
-import { hasBody, isOpenAtFirst, stateOf, stateWords, totalDiff, type ToolState } from "./tool-state";
+import { hasBody, isOpenAtFirst, stateOf, stateLabel, totalDiff, type ToolState } from "./tool-state";
 
 const STATE_ICONS: Readonly<Record<ToolState, string>> = {
   waiting: "ellipsis",
@@ -37,13 +37,13 @@ export function ToolCard({ item, context }: { readonly item: ToolItem; readonly 
         onClick={() => (chosen.value = !open)}
       >
         <Icon name={kindIcon(item.kind)} />
-        <span class="p-aloud">{kindWords(item.kind)}</span>
-        <span class="p-fold-title">{titleOf(title, context.workspace)}</span>
+        <span class="p-aloud">{kindLabel(item.kind)}</span>
+        <span class="p-fold-title">{shortTitle(title, context.workspace)}</span>
         {counts !== undefined && <DiffCounts counts={counts} />}
         <Duration item={item} />
-        <span class={`p-tool-state p-tool-state-${state}`} title={stateWords(state)}>
+        <span class={`p-tool-state p-tool-state-${state}`} title={stateLabel(state)}>
           <Icon name={STATE_ICONS[state]} spinning={state === "running"} />
-          <span class="p-aloud">{stateWords(state)}</span>
+          <span class="p-aloud">{stateLabel(state)}</span>
         </span>
       </button>
       {open && <ToolBody item={item} context={context} />}
@@ -54,6 +54,6 @@ export function ToolCard({ item, context }: { readonly item: ToolItem; readonly 
 function Duration({ item }: { readonly item: ToolItem }) {
   const runs = item.status === ToolStatus.IN_PROGRESS && !item.abandoned && !item.partial;
   const elapsed = useElapsed(runs ? item.at : undefined);
-  const words = runs ? elapsed : durationWords(item.durationMs ?? 0);
+  const words = runs ? elapsed : formatDuration(item.durationMs ?? 0);
   return words === "" ? null : <span class="p-fold-time">{words}</span>;
 }

@@ -1,4 +1,4 @@
-// How a tool call stands, as its card shows it.
+// State of a tool call, as its card shows it.
 
 import { ToolKind, ToolStatus, type DiffPart } from "../../generated/portico/v1/events_pb";
 import type { ToolItem } from "../../model/types";
@@ -21,7 +21,7 @@ export function stateOf({ status, abandoned }: ToolItem): ToolState {
   }
 }
 
-export function stateWords(state: ToolState): string {
+export function stateLabel(state: ToolState): string {
   switch (state) {
     case "waiting":
       return "waiting";

@@ -1,13 +1,13 @@
-// What a change does to a file, as the lines that a person reads: hunks with a little around them.
+// Diff of a file as hunks with context lines.
 
-import { changesBetween, type Change } from "./myers";
-import { markWords, type Span } from "./words";
+import { changesBetween, type DiffChange } from "./myers";
+import { markWords, type WordSpan } from "./word-diff";
 
 export interface DiffLine {
   readonly sign: "same" | "added" | "removed";
   readonly oldNumber: number | undefined;
   readonly newNumber: number | undefined;
-  readonly spans: readonly Span[];
+  readonly spans: readonly WordSpan[];
 }
 
 export interface Hunk {
@@ -47,7 +47,13 @@ export function fileDiff(oldText: string | undefined, newText: string): FileDiff
 }
 
 /** "+12 −3", without what there is none of. */
-export function countWords({ added, removed }: { readonly added: number; readonly removed: number }): string {
+export function formatCounts({
+  added,
+  removed,
+}: {
+  readonly added: number;
+  readonly removed: number;
+}): string {
   const words = [added > 0 ? `+${added}` : "", removed > 0 ? `−${removed}` : ""].filter(
     (word) => word !== "",
   );
@@ -64,7 +70,7 @@ function linesOf(text: string): readonly string[] {
 function hunksOf(
   before: readonly string[],
   after: readonly string[],
-  changes: readonly Change[],
+  changes: readonly DiffChange[],
 ): { readonly hunks: readonly Hunk[]; readonly skippedAtEnd: number } {
   const hunks: Hunk[] = [];
   let lines: DiffLine[] = [];
@@ -108,7 +114,7 @@ function hunksOf(
   return { hunks, skippedAtEnd: rest - tail };
 }
 
-function changedLines(before: readonly string[], after: readonly string[], change: Change): DiffLine[] {
+function changedLines(before: readonly string[], after: readonly string[], change: DiffChange): DiffLine[] {
   const old = before.slice(change.beforeFrom, change.beforeEnd);
   const fresh = after.slice(change.afterFrom, change.afterEnd);
   const marked = markWords(old, fresh);
@@ -127,5 +133,5 @@ function endNote(oldText: string | undefined, newText: string): string {
   const had = oldText.endsWith("\n");
   const has = newText.endsWith("\n");
   if (had === has) return "";
-  return has ? "Line break at the end of the file added" : "No line break at the end of the file";
+  return has ? "Newline at end of file added" : "No newline at end of file";
 }

@@ -1,8 +1,8 @@
-// The shortest way from one sequence to another, found from both ends at once so that it needs little memory.
-// The work is bounded: what would take too long is given as a replacement of the whole stretch.
+// Shortest edit script by Myers' algorithm, searched from both ends in linear memory. Work is bounded: a stretch that
+// would take too long is replaced as a whole.
 
 /** A stretch that differs: `before[beforeFrom..beforeEnd]` became `after[afterFrom..afterEnd]`. */
-export interface Change {
+export interface DiffChange {
   readonly beforeFrom: number;
   readonly beforeEnd: number;
   readonly afterFrom: number;
@@ -23,14 +23,14 @@ export function changesBetween<Part>(
   before: readonly Part[],
   after: readonly Part[],
   patience = PATIENCE,
-): readonly Change[] {
+): readonly DiffChange[] {
   const search = new Search(before, after, patience);
   search.run({ beforeFrom: 0, beforeEnd: before.length, afterFrom: 0, afterEnd: after.length });
   return joined(search.changes);
 }
 
 class Search<Part> {
-  readonly changes: Change[] = [];
+  readonly changes: DiffChange[] = [];
   #patience: number;
 
   constructor(
@@ -167,8 +167,8 @@ class Front {
 }
 
 /** Neighbours with nothing between them are one change. */
-function joined(changes: readonly Change[]): readonly Change[] {
-  const whole: Change[] = [];
+function joined(changes: readonly DiffChange[]): readonly DiffChange[] {
+  const whole: DiffChange[] = [];
   for (const change of changes) {
     const last = whole.at(-1);
     if (last?.beforeEnd === change.beforeFrom && last.afterEnd === change.afterFrom) {

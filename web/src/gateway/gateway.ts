@@ -1,0 +1,64 @@
+// The page's only access to the server and its surroundings. The browser and the VS Code webview implement it.
+
+import type { Client } from "@connectrpc/connect";
+import type { ReadonlySignal } from "@preact/signals";
+import type { AgentService } from "../generated/portico/v1/agent_pb";
+import type { EditorCommand } from "./webview-frames";
+
+export type { EditorCommand } from "./webview-frames";
+
+export interface Gateway {
+  readonly client: Client<typeof AgentService>;
+  /** Distinguishes this page from others that show the same session. */
+  readonly clientId: string;
+  /** The build this page came from, compared with GetServerInfo.page_build. */
+  readonly pageBuild: string;
+  /** Small things that this page remembers about itself: open tabs, switches. Never words of the person. */
+  readonly memory: Memory;
+  /** Words of the person that the server does not have yet, so that a reload loses none of them. */
+  readonly draftStore: DraftStore;
+  openLink(url: string): void;
+  /** Shows a file in the editor, where there is one. A path that is not whole is one of the folder. */
+  readonly openFile?: (path: string, line: number | undefined, folder: string) => void;
+  /** Shows what a tool call runs in a terminal of the editor, where there is one. */
+  readonly showTerminal?: (sessionId: string, toolId: string) => void;
+  /** What the person looks at in the editor, where there is one. */
+  readonly editorContext?: ReadonlySignal<EditorContext | undefined>;
+  /** The folder that new sessions work in, where the page belongs to one. */
+  readonly workspace?: string;
+  /** Takes what the person asks of the page from outside of it; what came before is not lost. */
+  readonly onCommand?: (act: (command: EditorCommand) => void) => () => void;
+  /** Tells which session is in front. */
+  readonly reportFront?: (sessionId: string) => void;
+  /** Brings page and server together where a reload alone would not. */
+  readonly updateBuilds?: () => void;
+  /** Keeps keys of models, where the editor does that and not the server. */
+  readonly keys?: KeyStore;
+  /** Offers a document to be saved: in the folder first, where that can be said. */
+  save(fileName: string, content: string, folder: string): void;
+  reload(): void;
+}
+
+export interface EditorContext {
+  /** The whole path. */
+  readonly activeFile?: string;
+  /** Lines count from one. */
+  readonly selection?: { readonly text: string; readonly startLine: number; readonly endLine: number };
+}
+
+export interface KeyStore {
+  /** Keeps a key by the variable that agents read it from, or forgets it if it is empty. Why not; empty if it did. */
+  set(name: string, value: string): Promise<string>;
+}
+
+export interface Memory {
+  get(key: string): unknown;
+  set(key: string, value: unknown): void;
+}
+
+/** Keeps words as long as this tab of the browser lives, reloads included. */
+export interface DraftStore {
+  get(key: string): string | undefined;
+  /** Undefined takes the words away. */
+  set(key: string, words: string | undefined): void;
+}

@@ -1,0 +1,23 @@
+// Top-level blocks of a Markdown text that is still being written.
+
+export type MarkdownBlock = TextBlock | CodeBlock;
+
+/** Some Markdown that is rendered together. */
+export interface TextBlock {
+  readonly type: "text";
+  readonly source: string;
+  /** It goes on with the block before, which had grown too long to stay in one piece. */
+  readonly continued: boolean;
+  /** The number of its first item, where it goes on with an ordered list. */
+  readonly start: number | undefined;
+}
+
+/** A fenced block of code. It grows in place: pieces are only ever added, and the tail is replaced. */
+export interface CodeBlock {
+  readonly type: "code";
+  readonly info: string;
+  readonly pieces: readonly string[];
+  /** The last line as far as it has come. */
+  readonly tail: string;
+  readonly closed: boolean;
+}

@@ -1,0 +1,85 @@
+// Form that stores a key for an agent.
+
+import { useSignal } from "@preact/signals";
+import type { Gateway } from "../../gateway/gateway";
+import { Disclosure } from "./disclosure";
+import { likelyVariable } from "./error-guide";
+import { CodeField, KeyField } from "./key-field";
+import { storageDescription, deleteKey, storeKey, type KeyOutcome } from "./key-storage";
+import { Form, FormProblem } from "../form";
+
+interface KeyFormProps {
+  readonly agent: string;
+  /** What was suggested; it may name the variable. */
+  readonly hint: string;
+  readonly gateway: Gateway;
+}
+
+export function KeyDisclosure(props: KeyFormProps) {
+  return (
+    <Disclosure label="Connect with a key">
+      <KeyForm {...props} />
+    </Disclosure>
+  );
+}
+
+export function KeyForm({ agent, hint, gateway }: KeyFormProps) {
+  const name = useSignal(likelyVariable(agent, hint));
+  const secret = useSignal("");
+  const saving = useSignal(false);
+  const problem = useSignal("");
+  const done = useSignal("");
+  /** What the editor keeps now, and could forget. */
+  const kept = useSignal("");
+
+  const attempt = async (act: () => Promise<KeyOutcome>): Promise<boolean> => {
+    saving.value = true;
+    try {
+      const outcome = await act();
+      done.value = outcome.done;
+      problem.value = outcome.problem;
+      return outcome.problem === "";
+    } finally {
+      secret.value = "";
+      saving.value = false;
+    }
+  };
+  const save = async (): Promise<void> => {
+    problem.value = keyProblem(name.peek(), secret.peek());
+    if (problem.peek() !== "") return;
+    const variable = name.peek().trim();
+    const isKept = await attempt(() => storeKey(gateway, variable, secret.peek().trim()));
+    if (isKept && gateway.keys !== undefined) kept.value = variable;
+  };
+  const forget = async (): Promise<void> => {
+    if (await attempt(() => deleteKey(gateway, kept.peek()))) kept.value = "";
+  };
+  return (
+    <Form
+      onSubmit={() => {
+        if (!saving.peek()) void save();
+      }}
+    >
+      <CodeField label={`Environment variable for ${agent === "" ? "the agent" : agent}`} value={name} />
+      <KeyField value={secret} about={storageDescription(gateway)} />
+      <FormProblem text={problem.value} />
+      {done.value !== "" && <p role="status">{done.value}</p>}
+      <div class="p-card-actions">
+        <button type="submit" class="p-button p-button-main" disabled={saving.value}>
+          Save key
+        </button>
+        {kept.value !== "" && (
+          <button type="button" class="p-button" disabled={saving.value} onClick={() => void forget()}>
+            Delete {kept.value}
+          </button>
+        )}
+      </div>
+    </Form>
+  );
+}
+
+export function keyProblem(name: string, secret: string): string {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name.trim()))
+    return "Enter the name of the variable, for example OPENAI_API_KEY.";
+  return secret.trim() === "" ? "Enter the key." : "";
+}

@@ -1,6 +1,0 @@
-// Where the focus goes when what had it has gone, or when there is something to write.
-
-/** After the frame that draws it. */
-export function focusComposer(): void {
-  requestAnimationFrame(() => document.querySelector<HTMLElement>(".p-composer-text")?.focus());
-}

@@ -1,0 +1,134 @@
+// Connecting a model: nothing is chosen that has not answered, and nothing is told that does not hold.
+
+import { create } from "@bufbuild/protobuf";
+import {
+  Code,
+  ConnectError,
+  createClient,
+  createRouterTransport,
+  type ServiceImpl,
+} from "@connectrpc/connect";
+import { expect, test } from "vitest";
+import type { Gateway } from "../src/gateway/gateway";
+import {
+  AgentService,
+  CompleteModelResponseSchema,
+  ProviderSchema,
+  SessionDetailSchema,
+} from "../src/generated/portico/v1/agent_pb";
+import { ModelConnector } from "../src/view/models/model-connector";
+import { lacksModel } from "../src/view/models/connect-state";
+
+const provider = create(ProviderSchema, {
+  name: "boats",
+  title: "Boats",
+  keyVariable: "BOATS_KEY",
+  needsKey: true,
+  models: ["dinghy"],
+});
+const wanted = { provider, key: "sk-secret", model: "dinghy" };
+
+class Server {
+  readonly done: string[] = [];
+  model = "";
+  overruled = false;
+  refuses = false;
+
+  connecting(): ModelConnector {
+    const service: Partial<ServiceImpl<typeof AgentService>> = {
+      listProviders: () => ({ providers: [provider], model: this.overruled ? "ships:frigate" : this.model }),
+      setSecret: ({ name, value }) => {
+        this.done.push(`${name}=${value}`);
+        return {};
+      },
+      setSettings: ({ settings: [setting] }) => {
+        this.model = JSON.parse(setting?.valueJson ?? "") as string;
+        this.done.push(`${setting?.name ?? ""} ${this.model}`);
+        return {};
+      },
+      completeModel: async function* () {
+        yield await Promise.resolve(
+          create(CompleteModelResponseSchema, { update: { case: "text", value: "Yes" } }),
+        );
+      },
+    };
+    if (this.refuses) {
+      service.completeModel = async function* () {
+        await Promise.resolve();
+        yield* [];
+        throw new ConnectError("The key is wrong.", Code.FailedPrecondition);
+      };
+    }
+    const transport = createRouterTransport((router) => router.service(AgentService, service));
+    return new ModelConnector(
+      { client: createClient(AgentService, transport) } as unknown as Gateway,
+      undefined,
+    );
+  }
+}
+
+test("a model that answers is chosen, after its key was kept", async () => {
+  const server = new Server();
+  const connecting = server.connecting();
+  await connecting.begin();
+  expect(connecting.stage.value).toEqual({ state: "asking" });
+  await connecting.connect(wanted);
+  expect(server.done).toEqual(["BOATS_KEY=sk-secret", "model boats:dinghy"]);
+  expect(connecting.stage.value).toEqual({
+    state: "done",
+    words: "boats:dinghy works. Porter uses it from now on.",
+  });
+});
+
+test("a model that does not answer is not chosen, and why is told", async () => {
+  const server = new Server();
+  server.refuses = true;
+  const connecting = server.connecting();
+  await connecting.connect(wanted);
+  expect(server.done).toEqual(["BOATS_KEY=sk-secret"]);
+  expect(connecting.stage.value).toEqual({ state: "problem", words: "The key is wrong." });
+});
+
+test("where something else decides on the model, that is told", async () => {
+  const server = new Server();
+  server.overruled = true;
+  const connecting = server.connecting();
+  await connecting.connect({ ...wanted, key: "" });
+  expect(connecting.stage.value).toMatchObject({
+    state: "done",
+    words: expect.stringContaining("this folder uses ships:frigate") as string,
+  });
+});
+
+test("whoever has left is told nothing any more", async () => {
+  const connecting = new Server().connecting();
+  const before = connecting.stage.value;
+  connecting.leave();
+  await connecting.begin();
+  expect(connecting.stage.value).toBe(before);
+});
+
+test("Porter lacks a model as long as neither the session nor the settings name one that is of use", () => {
+  const withChoice = (agent: string, name: string): boolean =>
+    lacksModel(
+      create(SessionDetailSchema, {
+        summary: { agent },
+        options: [
+          {
+            optionId: "model",
+            category: "model",
+            value: { case: "choice", value: "default" },
+            choices: [
+              { value: "default", name },
+              { value: "boats:dinghy", name: "boats:dinghy" },
+            ],
+          },
+        ],
+      }),
+    );
+  expect(withChoice("porter", "No model")).toBe(true);
+  expect(withChoice("porter", "Default (offline:smollm2)")).toBe(true);
+  expect(withChoice("porter", "Default (boats:dinghy)")).toBe(false);
+  expect(withChoice("claude", "No model")).toBe(false);
+  expect(lacksModel(undefined)).toBe(false);
+});
