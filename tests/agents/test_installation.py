@@ -56,7 +56,7 @@ def test_without_a_yes_the_package_and_version_are_named_and_nothing_is_fetched(
     machine = Machine(tmp_path)
     with pytest.raises(InvalidInput, match=r"@google/gemini-cli@1\.2\.3") as caught:
         machine.install("gemini")
-    assert caught.value.suggestion == "Say yes with: portico agents install gemini --yes"
+    assert caught.value.suggestion == "Confirm with: portico agents install gemini --yes"
     assert machine.calls == ["view @google/gemini-cli version"]
     assert machine.registry.find("gemini") is None
 

@@ -149,7 +149,7 @@ def test_whoever_is_in_a_folder_that_is_gone_is_told_so(portico: Portico, words:
         capture_output=True,
         check=False,
     )
-    complain(ran(done.returncode, done.stdout, done.stderr), "The folder that you are in is gone.")
+    complain(ran(done.returncode, done.stdout, done.stderr), "The current folder no longer exists.")
 
 
 def test_a_home_of_nobody_is_named(portico: Portico) -> None:

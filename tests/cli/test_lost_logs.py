@@ -12,7 +12,7 @@ def test_an_emptied_log_is_told_once_and_verified_as_missing(portico: Portico) -
     (portico.state / "portico.db").write_bytes(b"")
     ran = portico.run("sessions", "list")
     assert ran.code == 0
-    assert "The log of your sessions is not whole; Portico goes on with what is there." in ran.err
+    assert "The log of your sessions is incomplete; Portico continues with what is there." in ran.err
     assert f"session {session_id}: it is missing; it was in the log with" in ran.err
     assert portico.run("sessions", "list").err == ""
     assert portico.exec("say hello").code == 0
@@ -33,7 +33,7 @@ async def test_a_session_that_lost_its_end_says_so_in_its_log(portico: Portico) 
     assert portico.run("sessions", "list").code == 0
     last = (await portico.log(session_id))[-1].payload
     assert isinstance(last, Notice)
-    assert last.text.startswith("The log of this session is not whole: ")
+    assert last.text.startswith("The log of this session is incomplete: ")
     assert "missing: from event" in last.text
 
 

@@ -42,7 +42,7 @@ def test_output_that_cannot_be_written_is_told_in_a_line(portico: Portico, form:
         portico, ">/dev/full", "exec", *FORMS[form], "--agent-command", portico.agent, "say hello"
     )
     assert done.code == 2
-    assert done.complaint[-1] == "portico: the output cannot be written: No space left on device."
+    assert done.complaint[-1] == "portico: cannot write the output: No space left on device."
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_no_command_minds_a_reader_that_leaves(portico: Portico, words: list[str
     done = through_shell(portico, "| true", *words)
     assert (done.code, done.err) == (0, "")
     full = through_shell(portico, ">/dev/full", *words)
-    assert (full.code, full.err) == (2, "portico: the output cannot be written: No space left on device.\n")
+    assert (full.code, full.err) == (2, "portico: cannot write the output: No space left on device.\n")
 
 
 @pytest.mark.parametrize(

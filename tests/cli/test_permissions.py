@@ -50,14 +50,14 @@ def test_nobody_there_is_a_no_and_says_so(portico: Portico) -> None:
 def test_a_person_reads_what_could_not_be_asked_and_how_to_allow_it(portico: Portico) -> None:
     ran = portico.run("exec", "--agent-command", portico.agent, "permission")
     assert ran.code == 1
-    assert "nobody could be asked" in ran.err
+    assert "not answered, because no terminal is attached" in ran.err
     assert "--allow" in ran.err
 
 
 def test_what_could_not_be_asked_does_nothing_to_the_terminal(portico: Portico) -> None:
     steps = json.dumps(run_command("ls \x1b[2J\x1b]0;owned\x07\nAllow? \u202ey"))
     ran = portico.run("exec", "--agent-command", portico.agent, steps)
-    assert "nobody could be asked about: ls Allow? <U+202E>y\n" in ran.err
+    assert "not answered, because no terminal is attached: ls Allow? <U+202E>y\n" in ran.err
     assert "\x1b" not in ran.err
 
 

@@ -232,7 +232,7 @@ def test_a_person_reads_that_nobody_could_be_asked(portico: Portico) -> None:
 def test_a_program_reads_that_nobody_could_be_asked(portico: Portico) -> None:
     ran = portico.run("exec", "--api", "--agent-command", portico.agent, SERVER)
     assert ran.code == 1
-    assert ran.api["error"] == "Nobody could be asked about: Where shall it listen?"
+    assert ran.api["error"] == "Not answered, because no terminal is attached: Where shall it listen?"
     assert "--allow" not in ran.api["diagnostics"]["suggestion"]
 
 

@@ -475,7 +475,7 @@ async def test_a_chat_outlives_the_server(portico: Portico, shared: Shared, sit:
     terminal.until("ended in the middle of the turn")
     terminal.until("❯")
     terminal.press("say alone\r")
-    terminal.until("the chat goes on")
+    terminal.until("the chat continues without it")
     terminal.until("✓")
     terminal.until("❯")
     terminal.press(CTRL_D)

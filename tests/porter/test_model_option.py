@@ -8,8 +8,8 @@ from msgspec import Raw
 
 from portico.acp import _schema as schema
 from portico.acp import extensions
+from portico.domain.catalog import ModelEntry
 from portico.domain.errors import InvalidInput
-from portico.porter.models.model import KnownModel
 from portico.porter.setup import PorterSetup, SetupReader
 from portico.rpc.messages import INVALID_PARAMS, RpcError
 from tests.porter.client import Client, connected
@@ -32,7 +32,7 @@ def setup(model: ScriptedModel, opened: list[str]) -> SetupReader:
             base,
             open=open_named,
             check=check,
-            known=lambda: (KnownModel("some:small"), KnownModel("some:big")),
+            known=lambda: (ModelEntry("some:small"), ModelEntry("some:big")),
         )
 
     return of

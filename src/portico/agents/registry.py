@@ -14,6 +14,7 @@ from portico.agents.installation import installed_program
 from portico.agents.program_check import check_installation
 from portico.config.paths import expand_user_path
 from portico.config.settings import AgentSetting
+from portico.domain.catalog import AgentEntry
 from portico.domain.errors import AgentNotFound, ErrorDetails, InvalidInput
 from portico.processes.executables import CannotRun, find_program
 from portico.sessions.ports import AgentSpec
@@ -40,17 +41,6 @@ class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
         if self.package is None:
             return f"Install {self.program} and have it on PATH."
         return f"Install it: portico agents install {self.name}"
-
-
-class ListedAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Entry of the list of agents: its command, and whether it can run."""
-
-    name: str
-    command: tuple[str, ...]
-    installed: bool
-    default: bool = False
-    hint: str | None = None
-    problem: str | None = None
 
 
 KNOWN_AGENTS = (
@@ -204,11 +194,11 @@ class AgentRegistry:
             return None if error.absent and self.known(name) is not None else error
         return None
 
-    def describe(self, name: str, default: str) -> ListedAgent:
-        """The entry of an agent for the list of agents."""
+    def describe(self, name: str, default: str) -> AgentEntry:
+        """The agent `name` as the list of agents shows it."""
         spec, program = self.resolve(name), self.find(name)
         if (problem := self.problem(name)) is not None:
-            return ListedAgent(
+            return AgentEntry(
                 name=name,
                 command=spec.command,
                 installed=False,
@@ -216,7 +206,7 @@ class AgentRegistry:
                 hint=problem.suggestion or spec.install_hint,
                 problem=f"{problem.reason[:1].upper()}{problem.reason[1:]}.",
             )
-        return ListedAgent(
+        return AgentEntry(
             name=name,
             command=spec.command,
             installed=program is not None,

@@ -11,43 +11,39 @@ from portico import __version__
 from portico.agents.registry import AgentRegistry
 from portico.api.v1 import agent_pb as pb
 from portico.app.host import python_program
-from portico.conductor.permissions.approvals import FileApprovals
+from portico.conductor.permissions.approvals import Approval, FileApprovals
 from portico.config.paths import config_folder, state_folder
 from portico.config.secrets import Secrets, SecretStorage, system_keyring
 from portico.config.settings import (
     AGENT_VARIABLE,
+    SettingDescription,
     Settings,
     change_user_settings,
     describe_settings,
     load_settings,
 )
+from portico.domain.catalog import (
+    AgentEntry,
+    ListedScenario,
+    ModelEntry,
+    PromptBlank,
+    PromptEntry,
+    ProviderEntry,
+)
 from portico.domain.reviews import ReviewMode
 from portico.domain.secret_files import is_private
 from portico.domain.session_summary import SessionSummary
-from portico.doors.api.catalog import (
-    AgentInfo,
-    ApprovalView,
-    FoundFile,
-    ModelInfo,
-    PromptBlank,
-    PromptInfo,
-    ProviderList,
-    ScenarioInfo,
-    ScenarioList,
-    ServerInfo,
-    SettingList,
-    SettingView,
-)
-from portico.doors.path_search import best_matches, with_folders
+from portico.doors.api.catalog import ServerInfo
+from portico.doors.path_search import PathMatch, best_matches, with_folders
 from portico.files.deadline import within_deadline
 from portico.sessions.ports import AgentSpec
 
 _FRESH_SECONDS = 3.0
-"""How long a list of files serves the person who types after an @."""
+"""How long a list of files is reused while a person types after an @."""
 
 
 class LocalCatalog:
-    """Implements `ServerCatalog` on this machine."""
+    """Implements `doors.api.catalog.Catalog` on this machine."""
 
     def __init__(
         self, environ: Mapping[str, str], *, workspace: Path, agent: str | None, page_build: Callable[[], str]
@@ -61,7 +57,7 @@ class LocalCatalog:
             state_folder(environ) / "approvals.json", lambda: time.time_ns() // 1_000_000
         )
         self._secrets = Secrets(state_folder(environ) / "secrets.json", system_keyring())
-        self._taken_away: set[str] = set()
+        self._removed: set[str] = set()
         self._files: dict[Path, tuple[float, list[str]]] = {}
 
     async def info(self) -> ServerInfo:
@@ -83,50 +79,38 @@ class LocalCatalog:
         registry = self._registry(await self._settings_of(Path(summary.workspace)))
         return self._with_secrets(registry.resume(summary.agent, summary.agent_command))
 
-    async def agents(self, workspace: Path) -> Sequence[AgentInfo]:
+    async def agents(self, workspace: Path) -> Sequence[AgentEntry]:
         settings = await self._settings_of(workspace)
         registry = self._registry(settings)
-        listed = [registry.describe(name, self._default(settings)) for name in registry.names()]
-        return [
-            AgentInfo(
-                name=one.name,
-                title=one.name.capitalize(),
-                installed=one.installed,
-                install_hint=" ".join(filter(None, (one.problem, one.hint))),
-                is_default=one.default,
-            )
-            for one in listed
-        ]
+        return [registry.describe(name, self._default(settings)) for name in registry.names()]
 
-    async def scenarios(self, workspace: Path) -> ScenarioList:
-        def load() -> ScenarioList:
+    async def scenarios(self, workspace: Path) -> tuple[Sequence[ListedScenario], Sequence[str]]:
+        def load() -> tuple[Sequence[ListedScenario], Sequence[str]]:
             from portico.app.porter_setup import read_setup
             from portico.porter.scenarios.catalog import load_scenarios
 
             setup = read_setup(workspace, self._environ)
             found = load_scenarios(setup.scenarios, workspace, trusted=setup.trusted)
-            return ScenarioList(
-                scenarios=tuple(
-                    ScenarioInfo(
-                        name=one.name,
-                        description=one.description,
-                        model=one.model or "",
-                        is_default=one is found.default,
-                    )
-                    for one in found.by_name.values()
-                ),
-                problems=tuple(map(str, found.problems)),
-            )
+            entries = [
+                ListedScenario(
+                    name=one.name,
+                    description=one.description,
+                    model=one.model or "",
+                    is_default=one is found.default,
+                )
+                for one in found.by_name.values()
+            ]
+            return entries, list(map(str, found.problems))
 
         return await within_deadline(load)
 
-    async def providers(self, workspace: Path) -> ProviderList:
-        # Imported late: the code of providers is large and seldom needed.
+    async def providers(self, workspace: Path) -> tuple[Sequence[ProviderEntry], str]:
+        # Late: it loads all providers, and is seldom called.
         from portico.app.provider_catalog import list_providers
 
         return await within_deadline(lambda: list_providers(self._settings(workspace), self._keyed()))
 
-    async def models(self, workspace: Path) -> Sequence[ModelInfo]:
+    async def models(self, workspace: Path) -> tuple[Sequence[ModelEntry], str]:
         from portico.app.completion import ready_models
         from portico.app.porter_setup import read_setup
 
@@ -146,16 +130,15 @@ class LocalCatalog:
     async def mode(self, workspace: Path) -> ReviewMode:
         return (await self._settings_of(workspace)).mode
 
-    async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[FoundFile]:
-        found = best_matches(await self._paths(workspace), query, limit)
-        return [FoundFile(path=one.path, matched=one.places) for one in found]
+    async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[PathMatch]:
+        return best_matches(await self._paths(workspace), query, limit)
 
-    async def prompts(self, workspace: Path) -> Sequence[PromptInfo]:
-        def look() -> list[PromptInfo]:
+    async def prompts(self, workspace: Path) -> Sequence[PromptEntry]:
+        def load() -> list[PromptEntry]:
             from portico.app.prompt_catalog import open_prompt_catalog
 
             return [
-                PromptInfo(
+                PromptEntry(
                     name=one.name,
                     description="" if one.prompt is None else one.prompt.description,
                     origin=one.origin,
@@ -165,10 +148,10 @@ class LocalCatalog:
                 if not one.hidden_by
             ]
 
-        return await within_deadline(look)
+        return await within_deadline(load)
 
     async def prompt(self, workspace: Path, name: str) -> Sequence[str | PromptBlank]:
-        def look() -> list[str | PromptBlank]:
+        def load() -> list[str | PromptBlank]:
             from portico.app.prompt_catalog import open_prompt_catalog
 
             _, prompt = open_prompt_catalog(workspace, self._environ).find(name)
@@ -177,43 +160,28 @@ class LocalCatalog:
                 for one in prompt.open_pieces()
             ]
 
-        return await within_deadline(look)
+        return await within_deadline(load)
 
-    async def settings(self, workspace: Path) -> SettingList:
-        def look() -> SettingList:
+    async def settings(self, workspace: Path) -> tuple[Sequence[SettingDescription], Sequence[str]]:
+        def load() -> tuple[Sequence[SettingDescription], Sequence[str]]:
             described = describe_settings(config_folder(self._environ), workspace)
-            views = (
-                SettingView(
-                    name=one.name, value_json=one.value_json, source=one.source, description=one.description
-                )
-                for one in described
-            )
-            return SettingList(settings=tuple(views), problems=self._settings(workspace).problems)
+            return described, self._settings(workspace).problems
 
-        return await within_deadline(look)
+        return await within_deadline(load)
 
     async def change_settings(self, changes: Sequence[tuple[str, str]]) -> None:
         await within_deadline(lambda: change_user_settings(config_folder(self._environ), changes))
 
-    def approvals(self) -> Sequence[ApprovalView]:
-        return [
-            ApprovalView(
-                approval_id=one.id,
-                agent=one.agent or "",
-                rule=one.rule,
-                workspace=one.workspace or "",
-                given_at=one.created_at,
-            )
-            for one in self._approvals.list()
-        ]
+    def approvals(self) -> Sequence[Approval]:
+        return self._approvals.list()
 
     def revoke_approval(self, approval_id: str) -> None:
         self._approvals.revoke(approval_id)
 
     async def keep_secret(self, name: str, value: str) -> SecretStorage:
         keeper = self._secrets.keep(name, value)
-        # It may also be in the environment that the server was started with, which lasts as long as the server.
-        (self._taken_away.discard if value else self._taken_away.add)(name)
+        # The environment of the server may have it too, and cannot be changed.
+        (self._removed.discard if value else self._removed.add)(name)
         return keeper
 
     async def _settings_of(self, workspace: Path) -> Settings:
@@ -229,16 +197,16 @@ class LocalCatalog:
         return self._agent or self._environ.get(AGENT_VARIABLE) or settings.agent
 
     def _keyed(self) -> dict[str, str]:
-        """What a part of Portico finds that talks to models itself."""
-        return {**self._environ, **self._given()}
+        """The environment with the secrets, for calls to models."""
+        return {**self._environ, **self._secret_environ()}
 
     def _with_secrets(self, spec: AgentSpec) -> AgentSpec:
-        secrets = self._given()
+        secrets = self._secret_environ()
         return msgspec.structs.replace(spec, env={**secrets, **spec.env}) if secrets else spec
 
-    def _given(self) -> dict[str, str]:
-        """Every secret, and an empty one for each that was taken away."""
-        return {**dict.fromkeys(self._taken_away, ""), **self._secrets.environment()}
+    def _secret_environ(self) -> dict[str, str]:
+        """Every secret, and an empty value for each that was removed."""
+        return {**dict.fromkeys(self._removed, ""), **self._secrets.environment()}
 
     async def _paths(self, workspace: Path) -> list[str]:
         at, paths = self._files.get(workspace, (float("-inf"), []))

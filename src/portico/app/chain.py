@@ -61,15 +61,15 @@ NO_CHAIN_OPTIONS = ChainOptions()
 
 
 class ChainPlan:
-    """Makes the stations of one chain. Programs it starts are told to `on_start`, which ends them.
+    """Builds the nodes of one chain. `on_start` receives each program that is started, and ends it.
 
-    `programs` are those of the stations that are programs, each with its process.
+    `programs` are the nodes that are programs, each with its process.
     """
 
     def __init__(
         self,
         environ: Mapping[str, str],
-        wishes: ChainOptions,
+        options: ChainOptions,
         agents: AgentLauncher,
         on_start: Callable[[AgentProcess], None],
         watch: "ChainTrace | None" = None,
@@ -77,7 +77,7 @@ class ChainPlan:
         editor_tools: ProxyFactory | None = None,
     ) -> None:
         self._environ = environ
-        self._wishes = wishes
+        self._options = options
         self._agents = agents
         self._on_start = on_start
         self.programs: list[tuple[ProgramNode, AgentProcess]] = []
@@ -106,8 +106,8 @@ class ChainPlan:
         nodes.append(ProxyNode(broker))
         if self._editor_tools is not None:
             nodes.append(ProxyNode(self._editor_tools()))
-        nodes += [await self._program(name, settings, workspace) for name in self._wishes.proxies]
-        nodes.append(ProxyNode(McpBridge(self._wishes.mcp_bridge)))
+        nodes += [await self._program(name, settings, workspace) for name in self._options.proxies]
+        nodes.append(ProxyNode(McpBridge(self._options.mcp_bridge)))
         return nodes
 
     def _review_nodes(self, spec: AgentSpec, keeps_out: Callable[[Path], bool]) -> list[ChainNode]:
@@ -121,9 +121,9 @@ class ChainPlan:
             ProxyNode(PathTranslation()),
             ProxyNode(proposal_tool_proxy(self._reviews)),
         ]
-        if self._wishes.mode == "direct":
+        if self._options.mode == "direct":
             return after
-        review = review_proxy(self._environ, spec.name, self._wishes.mode, self._reviews, keeps_out)
+        review = review_proxy(self._environ, spec.name, self._options.mode, self._reviews, keeps_out)
         return [ProxyNode(review), *after]
 
     def _policy(self, spec: AgentSpec, settings: Settings) -> PermissionPolicy:
@@ -131,8 +131,8 @@ class ChainPlan:
         if any(rule.agent for rule in allowances) and self._is_namesake(spec, settings.agents):
             allowances = tuple(rule for rule in allowances if rule.agent is None)
         return PermissionPolicy(
-            allow=(*allowances, *map(parse_rule, self._wishes.allow)),
-            deny=tuple(map(parse_rule, (*settings.permissions.deny, *self._wishes.deny))),
+            allow=(*allowances, *map(parse_rule, self._options.allow)),
+            deny=tuple(map(parse_rule, (*settings.permissions.deny, *self._options.deny))),
             bypass=self._is_unasked(spec, settings),
         )
 

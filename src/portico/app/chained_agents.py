@@ -31,14 +31,14 @@ class ChainedAgents:
     def __init__(
         self,
         environ: Mapping[str, str],
-        wishes: ChainOptions,
+        options: ChainOptions,
         agents: AgentLauncher,
         reviews: "ReviewService | None" = None,
         editor_tools: ProxyFactory | None = None,
     ) -> None:
         """With `reviews`, agents are given a tool to propose changes with; `editor_tools` gives them those."""
         self._environ = environ
-        self._wishes = wishes
+        self._options = options
         self._agents = agents
         self._reviews = reviews
         self._editor_tools = editor_tools
@@ -51,7 +51,7 @@ class ChainedAgents:
         watch = self._watch(spec)
         plan = ChainPlan(
             self._environ,
-            self._wishes,
+            self._options,
             LocalAgentLauncher(self._environ),
             programs.append,
             watch,
@@ -78,10 +78,10 @@ class ChainedAgents:
         return ChainedAgent(programs, near, running)
 
     def _watch(self, spec: AgentSpec) -> "ChainTrace | None":
-        if self._wishes.trace is None:
+        if self._options.trace is None:
             return None
-        self._wishes.trace.learn(spec.env)
-        return self._wishes.trace.chain()
+        self._options.trace.learn(spec.env)
+        return self._options.trace.chain()
 
 
 class ChainedAgent:

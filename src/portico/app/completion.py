@@ -7,10 +7,9 @@ from contextlib import aclosing
 from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.app.completion_messages import to_model_request, to_tool_call
+from portico.domain.catalog import ModelEntry
 from portico.domain.errors import InvalidInput
-from portico.doors.api.catalog import ModelInfo
 from portico.porter.models.model import (
-    KnownModel,
     ModelUsage,
     RequestRetry,
     ResponseFinished,
@@ -23,22 +22,12 @@ from portico.porter.setup import PorterSetup
 _CUT = "The answer was cut: it reached the limit of what the model may say at once."
 
 
-def ready_models(setup: PorterSetup) -> Sequence[ModelInfo]:
-    """The default first, also where it is known by its name alone. Reads files."""
+def ready_models(setup: PorterSetup) -> tuple[Sequence[ModelEntry], str]:
+    """The models whose provider is ready, the default first, and the default's name. Reads files."""
     default = setup.choose()
     known = {model.name: model for model in setup.known()}
-    first = [known.pop(default, KnownModel(default))] if default else []
-    return [
-        ModelInfo(
-            name=one.name,
-            about=one.about,
-            is_default=one.name == default,
-            window=one.window or 0,
-            tools=one.tools,
-            images=one.images,
-        )
-        for one in (*first, *known.values())
-    ]
+    first = [known.pop(default, ModelEntry(default))] if default else []
+    return (*first, *known.values()), default or ""
 
 
 async def stream_completion(

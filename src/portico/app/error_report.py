@@ -90,7 +90,7 @@ def report_failure(error: Exception, *, api: bool) -> int:
         return _unheard(error)
     if isinstance(error, FileNotFoundError) and not _stands_somewhere():
         error = InvalidInput(
-            "The folder that you are in is gone.", suggestion="Change to one that exists, and try again."
+            "The current folder no longer exists.", suggestion="Change to another folder and try again."
         )
     if not isinstance(error, PorticoError):
         write_log(error, trace_id)
@@ -101,7 +101,7 @@ def report_failure(error: Exception, *, api: bool) -> int:
     try:
         _tell(error, trace_id, api=api)
     except OSError as failure:
-        # Whoever cannot read what happened still gets its code; a program that was to get an object got none.
+        # The exit code still tells what happened, unless a program was promised an object.
         return _unheard(failure) if api else _unread(int(error.exit_code))
     return int(error.exit_code)
 
@@ -126,7 +126,7 @@ def _tell(error: PorticoError, trace_id: str, *, api: bool) -> None:
     if error.suggestion:
         print(f"  {clean(error.suggestion)}", file=sys.stderr)
     if error.details.stderr:
-        print(f"  Its last words:\n{clean(_indented(error.details.stderr))}", file=sys.stderr)
+        print(f"  Its last output:\n{clean(_indented(error.details.stderr))}", file=sys.stderr)
 
 
 def show_notice(notice: "Notice") -> None:
@@ -140,18 +140,18 @@ def show_notice(notice: "Notice") -> None:
 
 
 def _unheard(failure: OSError) -> int:
-    """The reader has left, which is no failure of ours, or the disk behind the output is full."""
+    """Exit code after standard output failed: the reader has left, or the disk is full."""
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for the exit flush only
     try:
         if not isinstance(failure, BrokenPipeError):
-            print(f"portico: the output cannot be written: {failure.strerror}.", file=sys.stderr)
+            print(f"portico: cannot write the output: {failure.strerror}.", file=sys.stderr)
     except OSError:
         return _unread(int(ExitCode.TRANSPORT))
     return int(ExitCode.TRANSPORT)
 
 
 def _unread(code: int) -> int:
-    """Nobody reads what is said to people either."""
+    """Exit code after standard error failed too."""
     sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for the exit flush only
     return code
 
@@ -180,7 +180,7 @@ def configure_log() -> None:
     if log.handlers:
         return
     log.propagate = False
-    # A log that cannot be written, on a full disk say, is no reason to show a person the insides.
+    # A log that cannot be written must not print tracebacks to the terminal.
     logging.raiseExceptions = False
     try:
         folder = state_folder(os.environ)

@@ -64,7 +64,7 @@ class Host:
 @asynccontextmanager
 async def open_host(
     environ: Mapping[str, str],
-    wishes: ChainOptions = NO_CHAIN_OPTIONS,
+    options: ChainOptions = NO_CHAIN_OPTIONS,
     agents: AgentLauncher | None = None,
     *,
     attachable: bool = False,
@@ -98,7 +98,7 @@ async def open_host(
         tools = None if windows is None else windows.tools
         ports = Ports(
             store=store,
-            agents=ChainedAgents(environ, wishes, launcher, reviews, tools),
+            agents=ChainedAgents(environ, options, launcher, reviews, tools),
             editors=editors,
             reviews=reviews,
             clock=clock,
@@ -126,21 +126,21 @@ def _incomplete(problems: Sequence[str]) -> Notice:
     lines = [*problems[:_NAMED], *([f"and {more} more"] if more > 0 else [])]
     return Notice(
         level="warning",
-        text="The log of your sessions is not whole; Portico goes on with what is there. "
-        "To see what is missing, run: portico sessions verify",
+        text="The log of your sessions is incomplete; Portico continues with what is there. "
+        "See what is missing with: portico sessions verify",
         details="\n".join(lines),
     )
 
 
 async def _log_losses(store: SqliteStore, clock: Clock) -> None:
-    """Let those who read a session know what is missing from it. One that is open elsewhere is told of there."""
+    """Add a notice to each session with losses, unless another process has it open."""
     for loss in store.losses:
         lease = None
         if loss.what != "all":
             lease = store.lease(session_lease_name(SessionId(loss.session_id)), "recovery")
         if lease is not None:
             try:
-                notice = Notice(level="warning", text=f"The log of this session is not whole: {loss.words}.")
+                notice = Notice(level="warning", text=f"The log of this session is incomplete: {loss.words}.")
                 await append_events(store, clock, SessionId(loss.session_id), [notice])
             finally:
                 lease.release()

@@ -213,7 +213,7 @@ class LocalReviews:
 
 
 async def run_to_end(work: Coroutine[Any, Any, _Result], *, name: str) -> _Result:
-    """What the work comes to. Whoever is sent away meanwhile leaves when it is done, not in the middle."""
+    """Run work to its end even if the caller is cancelled, which takes effect afterwards."""
     task = asyncio.create_task(work, name=name)
     try:
         return await asyncio.shield(task)

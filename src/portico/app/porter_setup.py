@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from portico.config.paths import config_folder
 from portico.config.settings import load_settings
-from portico.porter.models.model import KnownModel
+from portico.domain.catalog import ModelEntry
 from portico.porter.setup import PorterSetup
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def read_setup(workspace: Path, environ: Mapping[str, str]) -> PorterSetup:
 
         return open_model(name, settings.models, environ)
 
-    def known() -> tuple[KnownModel, ...]:
+    def known() -> tuple[ModelEntry, ...]:
         from portico.porter.models.known_models import known_models
 
         return known_models(settings.models, environ)

@@ -1,10 +1,10 @@
 """Catalog of model providers: which are ready, which need a key, and their models."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from portico.config.settings import Settings
+from portico.domain.catalog import ProviderEntry
 from portico.domain.errors import InvalidInput
-from portico.doors.api.catalog import ProviderList, ProviderSummary
 from portico.porter.models.catalog import published
 from portico.porter.models.keys import has_key
 from portico.porter.models.providers import BUILT_IN, ModelProvider, providers
@@ -12,15 +12,15 @@ from portico.porter.models.readiness import readiness
 from portico.porter.models.selection import default_model
 
 
-def list_providers(settings: Settings, environ: Mapping[str, str]) -> ProviderList:
-    """InvalidInput when the settings have one that makes no sense. Reads files."""
+def list_providers(settings: Settings, environ: Mapping[str, str]) -> tuple[Sequence[ProviderEntry], str]:
+    """All providers, and the default model. InvalidInput for an invalid provider in the settings. Reads files."""
     listed = []
     for provider in providers(settings.models).values():
         ready, detail = readiness(provider, environ)
         own = settings.models.get(provider.name)
         names = (provider.example, *(own.models if own else ()), *_published(provider))
         listed.append(
-            ProviderSummary(
+            ProviderEntry(
                 name=provider.name,
                 title=provider.title,
                 ready=ready,
@@ -31,11 +31,11 @@ def list_providers(settings: Settings, environ: Mapping[str, str]) -> ProviderLi
                 models=tuple(dict.fromkeys(filter(None, names))),
             )
         )
-    return ProviderList(providers=tuple(listed), model=default_model(settings.model, environ) or "")
+    return listed, default_model(settings.model, environ) or ""
 
 
 def _published(provider: ModelProvider) -> list[str]:
-    """None where only the provider itself could tell, or the list is not installed."""
+    """Published models, if the list of them is installed."""
     if provider.name not in BUILT_IN:
         return []
     try:

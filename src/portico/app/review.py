@@ -23,7 +23,7 @@ def open_reviews(environ: Mapping[str, str], clock: Clock, windows: Windows | No
         return Protection(allow=review.allow, deny=review.deny, run_filters=settings.trusted)
 
     ours = state_folder(environ)
-    with suppress(OSError):  # whoever writes there says why that cannot be done
+    with suppress(OSError):  # reported by the first write
         make_private_folder(ours / "review")
     return ReviewService.at(
         ours / "review",
@@ -40,4 +40,4 @@ def _linked(environ: Mapping[str, str]) -> tuple[str, ...]:
     try:
         return linked_folders(config_folder(environ))
     except InvalidInput:
-        return ()  # whoever needs the settings will say what is wrong with them
+        return ()  # reported by whatever reads the settings next

@@ -46,8 +46,8 @@ def proposal_tool_proxy(reviews: ReviewService) -> ProposalToolProxy:
     """The tool by which an agent proposes changes where they are reviewed."""
 
     async def propose(session: str, workspace: Path, changes: ChangeSet) -> ProposalUpdated | None:
-        told, _ = await reviews.propose(session, workspace, changes)
-        return told
+        proposal, _ = await reviews.propose(session, workspace, changes)
+        return proposal
 
     return ProposalToolProxy(propose)
 

@@ -1,1 +1,1 @@
-"""Commands of the `portico` program, one file each: arguments in, words out."""
+"""Commands of the `portico` program, one file each: arguments in, text out."""

@@ -40,7 +40,7 @@ _DESCRIPTION = """Any agent behind Portico's proxies, as one ACP agent for any e
   portico acp                          Porter
   portico acp --agent claude
   portico acp --agent-command "my-agent --acp" --proxy my-proxy
-  portico acp --mode proposal          what it changes is yours to apply
+  portico acp --mode proposal          changes become a proposal to apply
 
 Your editor starts this; see docs/editors.md for how to set up Zed, Neovim, Emacs, JetBrains and Toad.
 Another conductor may start it as one of its proxies; then it runs its proxies, and no agent.
@@ -53,12 +53,12 @@ def run(arguments: Sequence[str]) -> int:
     parser = CommandParser("acp", _DESCRIPTION)
     agent = parser.add_mutually_exclusive_group()
     agent.add_argument(
-        "--agent", metavar="NAME", help="the agent to run (default: the setting agent, else porter)"
+        "--agent", metavar="NAME", help="agent to run (default: the setting agent, else porter)"
     )
-    agent.add_argument("--agent-command", metavar="CMD", help='any ACP agent, as in "my-agent --acp"')
+    agent.add_argument("--agent-command", metavar="CMD", help='any ACP agent, such as "my-agent --acp"')
     add_proxy_flag(parser)
     bare = parser.add_mutually_exclusive_group()
-    bare.add_argument("--no-proxies", action="store_true", help="the bare agent, with nothing in between")
+    bare.add_argument("--no-proxies", action="store_true", help="no proxies in front of the agent")
     bare.add_argument(
         "--mode",
         choices=get_args(ReviewMode),
@@ -68,14 +68,14 @@ def run(arguments: Sequence[str]) -> int:
         "--mcp-bridge",
         choices=["stdio", "http"],
         default="stdio",
-        help="how the agent reaches tools of proxies if it does not take them over ACP (default: stdio)",
+        help="transport for the tools of proxies, for agents without MCP over ACP (default: stdio)",
     )
     parser.add_argument(
         "--start-limit",
         metavar="SECONDS",
         type=seconds,
         default=SessionTimeouts().start,
-        help="how long the agent and the proxies may take to answer initialize (default: %(default)g)",
+        help="time limit for the agent and the proxies to answer initialize (default: %(default)g)",
     )
     add_sandbox_flag(parser)
     add_trace_flag(parser)
@@ -107,7 +107,7 @@ async def _serve(flags: argparse.Namespace, environ: Mapping[str, str], watch: "
 
 
 class _AcpChain:
-    """Builds the chain when the editor says `initialize`, and ends what it started."""
+    """Builds the chain when the editor sends `initialize`, and ends the programs it started."""
 
     def __init__(
         self, flags: argparse.Namespace, environ: Mapping[str, str], watch: "ChainTrace | None"
@@ -143,7 +143,7 @@ class _AcpChain:
         return Assembly(nodes, wire, lambda: _farewell(spec, process), start)
 
     async def _assemble_proxy(self, hello: Raw) -> Assembly:
-        """The proxies alone: the conductor has the agent. Its name, if flags give one, is for the rules."""
+        """The proxies only; the other conductor has the agent. Flags may name it for permission rules."""
         async with self._explained():
             await self._settle()
             named = self._flags.agent or self._flags.agent_command
@@ -154,7 +154,7 @@ class _AcpChain:
         start = StartLimit(partial(asyncio.sleep, limit), lambda: _overdue_proxy(plan, limit))
         return Assembly(nodes, None, start_limit=start)
 
-    # What follows imports late: nothing that reading `initialize` does not need may slow an editor's start.
+    # The methods below import late, because an editor waits for the answer to `initialize`.
 
     def _spec(self) -> AgentSpec:
         from portico.agents.registry import AgentRegistry
@@ -167,7 +167,7 @@ class _AcpChain:
         return registry.choose(name=self._flags.agent, command=self._flags.agent_command, default=default)
 
     async def _launch(self, spec: AgentSpec) -> tuple[AgentProcess, Callable[[Path], bool]]:
-        """The agent, and whether its sandbox keeps it from writing a folder."""
+        """Launch the agent; also returns whether its sandbox keeps it from writing a folder."""
         from portico.agents.process import LocalAgentLauncher
         from portico.agents.sandbox_policy import SandboxPolicy
 
@@ -213,7 +213,7 @@ class _AcpChain:
         return nowhere
 
     def _copies(self, apart: Path | None) -> tuple[Path, ...]:
-        """Where sessions, in whatever folder, get their working copies after the agent was started."""
+        """Folders of the working copies that sessions get after the agent has been started."""
         if apart is None:
             return ()
         from portico.agents.sandbox_paths import shared_repository
@@ -234,10 +234,12 @@ class _AcpChain:
         from portico.app.chain import ChainOptions, ChainPlan
 
         mode = self._mode()
-        wishes = ChainOptions(proxies=tuple(self._flags.proxy), mcp_bridge=self._flags.mcp_bridge, mode=mode)
+        chain_options = ChainOptions(
+            proxies=tuple(self._flags.proxy), mcp_bridge=self._flags.mcp_bridge, mode=mode
+        )
         agents = LocalAgentLauncher(self._environ)
         reviews = None if mode == "direct" else self._reviews()
-        return ChainPlan(self._environ, wishes, agents, self._started.append, self._watch, reviews)
+        return ChainPlan(self._environ, chain_options, agents, self._started.append, self._watch, reviews)
 
     async def _nodes(
         self, plan: "ChainPlan", spec: AgentSpec, keeps_out: Callable[[Path], bool] = lambda _: False
@@ -257,7 +259,7 @@ class _AcpChain:
 
     @asynccontextmanager
     async def _explained(self) -> AsyncIterator[None]:
-        """What stands in the way of a chain becomes the answer to `initialize`, and nothing is left running."""
+        """Turn a failure to build the chain into the answer to `initialize`, with nothing left running."""
         try:
             yield
         except PorticoError as error:

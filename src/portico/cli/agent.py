@@ -38,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _state(arguments: Sequence[str]) -> Path | None:
-    """The folder to keep conversations in; None when only help was asked for."""
+    """The folder for sessions."""
     if not arguments:
         return state_folder(os.environ)
     from portico.cli.arguments import CommandParser
@@ -46,7 +46,9 @@ def _state(arguments: Sequence[str]) -> Path | None:
     parser = CommandParser(
         "agent", "Porter, the built-in agent. It speaks ACP on standard input and output; editors start it."
     )
-    parser.add_argument("--state", metavar="DIR", type=Path, help="keep conversations in this folder")
+    parser.add_argument(
+        "--state", metavar="DIR", type=Path, help="folder for sessions (default: the state folder)"
+    )
     given = parser.parse(arguments).state
     return state_folder(os.environ) if given is None else given.absolute()
 
@@ -62,7 +64,7 @@ async def _serve(state: Path) -> None:
     )
     serving = asyncio.ensure_future(porter.run())
     if sys.platform != "win32":
-        # Ending politely stops what is running; being killed does too, but loses the last words.
+        # On SIGTERM, end the running turn first so that its last output is sent.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
     try:
         await serving

@@ -25,16 +25,14 @@ from portico.sessions.ports import AgentSpec
 def install_agent(
     registry: AgentRegistry, name: str, environ: Mapping[str, str], flags: argparse.Namespace
 ) -> int:
-    """Install the named agent, or say why that is not for Portico to do. The exit code."""
+    """Install an agent; returns the exit code."""
     known = registry.known(name)
     if known is None:
-        registry.resolve(name)  # AgentNotFound, with the names that there are.
-        raise InvalidInput(
-            f"{name} is started by a command of yours or of Portico's; there is nothing to install."
-        )
+        registry.resolve(name)  # raises AgentNotFound for an unknown name
+        raise InvalidInput(f"{name} does not need to be installed.")
     if known.package is None:
         raise AgentNotFound(
-            f"{name} is in no package that Portico knows.",
+            f"Portico cannot install {name}.",
             suggestion=known.install_hint,
             details=ErrorDetails(agent=name),
         )
@@ -43,7 +41,7 @@ def install_agent(
         if flags.api or not sys.stdin.isatty():
             raise InvalidInput(
                 f"{name} would be installed from npm as {package}, which needs your confirmation.",
-                suggestion=f"Say yes with: portico agents install {name} --yes",
+                suggestion=f"Confirm with: portico agents install {name} --yes",
             )
         print(_origin(name, package))
         if not asyncio.run(confirm("Install it?")):

@@ -43,15 +43,15 @@ from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import Approver, is_interactive
 from portico.sessions.turn import TurnPrompt
 
-_DESCRIPTION = """Talk to an agent in the terminal.
+_DESCRIPTION = """Chat with an agent in the terminal.
 
   portico chat
   portico chat --continue
   portico chat --agent claude --cwd ~/project
 
-/options shows what the agent can be set to, /options mode plan sets it.
-/proposal shows what is proposed; /proposal diff, apply, discard, undo, revise decide on it.
-/exit leaves; the conversation is kept. Ctrl-C stops a turn, twice ends the agent.
+/options lists the options of the agent, /options mode plan sets one.
+/proposal shows the proposal; /proposal diff, apply, discard, undo and revise act on it.
+/exit leaves the chat; the session is kept. Ctrl-C stops a turn, a second one ends the agent.
 """
 PROPOSAL = "/proposal"
 _LEAVING = ("/exit", "/quit")
@@ -61,21 +61,19 @@ _STATUS_EVENTS = 200
 def run(arguments: Sequence[str]) -> int:
     parser = CommandParser("chat", _DESCRIPTION)
     add_session_flags(parser)
-    add_attach_flag(parser, "send this file along with the first prompt; may be repeated")
+    add_attach_flag(parser, "file to attach to the first prompt; may be repeated")
     add_trace_flag(parser)
     flags = parser.parse(arguments)
     if flags.api:
-        raise InvalidInput(
-            "A chat is for people; --api does not go with it.", suggestion='Use: portico exec --api "…"'
-        )
+        raise InvalidInput("portico chat does not take --api.", suggestion='Use: portico exec --api "…"')
     return asyncio.run(_chat(flags, environ_with_limits(flags, os.environ)))
 
 
 async def _chat(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
     files = await read_attachment_flags(flags)
     with open_trace(trace_path(flags), environ) as trace:
-        wishes = msgspec.structs.replace(chain_options_of(flags), trace=trace)
-        async with open_host(environ, wishes) as host:
+        chain_options = msgspec.structs.replace(chain_options_of(flags), trace=trace)
+        async with open_host(environ, chain_options) as host:
             chosen = await choose_session(host, flags, environ, only_own_turns=False, for_person=True)
             named = {"session": chosen.session_id, "go_on": False, "agent_session": None}
             same = argparse.Namespace(**{**vars(flags), **named})
@@ -95,7 +93,7 @@ async def _chat(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 
 class Chat:
-    """`again` opens the same session anew, when the server that had it is gone."""
+    """A chat. `again` reopens its session after the server that had it open has ended."""
 
     def __init__(
         self,
@@ -109,7 +107,7 @@ class Chat:
     ) -> None:
         self.empty = True
         self.files: tuple[Raw, ...] = ()
-        """What goes along with the next prompt."""
+        """Attachments of the next prompt."""
         self._host = host
         self._chosen = chosen
         self._environ = environ
@@ -117,7 +115,7 @@ class Chat:
         self._wait = wait
         self._again = again
         self._seen = chosen.after_seq
-        self._told_to_end = asyncio.Event()
+        self._end_requested = asyncio.Event()
         self._status = ChatStatus(
             agent=chosen.agent,
             session_id=chosen.session_id,
@@ -126,7 +124,7 @@ class Chat:
         )
 
     async def run(self) -> None:
-        """Greet, then take prompts until the person leaves."""
+        """Print the welcome, then read and send prompts until the person leaves."""
         term = self._environ.get("TERM", "")
         going_on = None if self._chosen.new else self._chosen.session_id
         welcome = Welcome(
@@ -169,18 +167,20 @@ class Chat:
                     print(f"  {error.suggestion}", file=sys.stderr)
 
     async def _read(self, source: ChatInput) -> str | None:
-        """The next prompt; None if there is none, or a signal ends the chat.
+        """The next prompt; None at the end of input or after a signal.
 
-        A turn that somebody else begins meanwhile is shown; what was typed so far stays.
+        A turn that another client starts meanwhile is shown; text typed so far is kept.
         """
         while True:
             reading = asyncio.create_task(source.read(), name="reading a prompt")
-            theirs = asyncio.create_task(self._begun_by_others(), name="looking for turns of others")
-            end = asyncio.create_task(self._told_to_end.wait(), name="waiting to be told to end")
+            theirs = asyncio.create_task(
+                self._turn_of_another_client(), name="watching for turns of other clients"
+            )
+            end = asyncio.create_task(self._end_requested.wait(), name="waiting for a signal")
             try:
-                async with on_signals(self._told_to_end.set, END_SIGNALS):
+                async with on_signals(self._end_requested.set, END_SIGNALS):
                     await asyncio.wait((reading, theirs, end), return_when=asyncio.FIRST_COMPLETED)
-                if self._told_to_end.is_set():
+                if self._end_requested.is_set():
                     return None
                 if reading.done() or not await theirs:
                     return await reading
@@ -188,8 +188,8 @@ class Chat:
                 await cancel_and_wait(reading, theirs, end)
             await self._follow(self._chosen.conversation.follow(), prompts="shown")
 
-    async def _begun_by_others(self) -> bool:
-        """Wait until somebody else has begun a turn; False if that cannot be any more."""
+    async def _turn_of_another_client(self) -> bool:
+        """Wait until another client starts a turn; False if the session is gone."""
         async with aclosing(self._chosen.conversation.watch(after_seq=self._seen)) as events:
             async for event in events:
                 if isinstance(event.payload, PromptSubmitted):
@@ -201,10 +201,10 @@ class Chat:
         await self._chosen.conversation.close()
         self._chosen = await self._again()
         self._seen = self._chosen.after_seq
-        print("portico: your server has ended; the chat goes on.", file=sys.stderr)
+        print("portico: your server has ended; the chat continues without it.", file=sys.stderr)
 
     async def _connect(self) -> None:
-        """Start the agent while the person types. What goes wrong is told by the first turn, which need not wait."""
+        """Start the agent while the person types. Failures are reported by the first turn."""
         try:
             await self._chosen.conversation.connect()
         except PorticoError:
@@ -213,12 +213,12 @@ class Chat:
         for event in await store.standing(session_id):
             self._status = self._status.after(event)
         begun = await store.read(session_id, after_seq=self._seen, limit=_STATUS_EVENTS)
-        # A turn that has begun meanwhile shows them all, and may be further on by now.
+        # A turn that has started meanwhile shows them itself.
         for event in begun if self.empty else ():
             self._status = self._status.after(event)
 
     async def _obey(self, words: str) -> None:
-        """Do what the chat itself is told to; anything else is for the agent."""
+        """Run a command of the chat, or send a prompt to the agent."""
         command, _, rest = words.strip().partition(" ")
         conversation, session_id = self._chosen.conversation, self._chosen.session_id
         if command == OPTIONS:
@@ -226,7 +226,7 @@ class Chat:
                 print(f"  {line}")
             return
         if command == PROPOSAL:
-            # Only now: most chats propose nothing, and it takes a while to load.
+            # Late: it is slow to import, and most chats have no proposal.
             from portico.cli.chat_proposal import run_proposal
 
             prompt = await run_proposal(rest, self._host, session_id, self._environ)
@@ -241,7 +241,7 @@ class Chat:
             await self._turn(words)
 
     async def _pass_over_decisions(self) -> None:
-        """What the person has just decided was shown when they did."""
+        """Skip the events of a decision that was just printed."""
         store, session_id = self._host.store, self._chosen.session_id
         for event in await store.read(session_id, after_seq=self._seen, limit=_STATUS_EVENTS):
             if not isinstance(event.payload, ProposalUpdated | CheckpointCreated):
@@ -255,7 +255,7 @@ class Chat:
         turn = self._chosen.conversation.begin(prompt, wait=self._wait)
         outcome = await self._follow(turn, prompts="typed" if is_interactive() else "shown")
         if not _wants_sign_in(outcome):
-            # They have gone along; what was set with them, the person or the agent may change from here on.
+            # Sent with this prompt; options may be changed later by the person or the agent.
             self.files, self._options = (), {}
         return outcome
 
@@ -276,7 +276,7 @@ class Chat:
                 after_seq=self._seen,
                 show=show,
                 approver=approver,
-                on_end_signal=self._told_to_end.set,
+                on_end_signal=self._end_requested.set,
             )
         explain_lost_host(outcome, self._chosen.session_id)
         return outcome

@@ -14,10 +14,10 @@ COMMAND = "/options"
 async def run_options(
     words: str, conversation: ClientSession, store: Store, session_id: SessionId
 ) -> list[str]:
-    """Do what the words after the command say; the lines to be shown."""
+    """Run the command; returns the lines to print."""
     name, _, value = words.replace("=", " ", 1).strip().partition(" ")
     if name and not value.strip():
-        raise InvalidInput(f"{COMMAND} {name} needs a value.", suggestion=f"As in: {COMMAND} mode plan")
+        raise InvalidInput(f"{COMMAND} {name} needs a value.", suggestion=f"Example: {COMMAND} mode plan")
     if name:
         await conversation.set_option(name, value.strip())
     else:

@@ -28,7 +28,7 @@ async def run_proposal(
         raise InvalidInput(f"/proposal show does not take {flags.session_name}.")
     flags.session, flags.yes = session_id, True
     session = await host.service.show(session_id)
-    reviewed = ReviewTarget(session=session, desk=await reviews_of(host, session, environ))
+    reviewed = ReviewTarget(session=session, reviews=await reviews_of(host, session, environ))
     if flags.action == "revise":
         return await revision_prompt(flags, reviewed)
     await act(flags, reviewed, ReviewPrinter(environ.get("TERM", "")))

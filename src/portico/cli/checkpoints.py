@@ -61,7 +61,7 @@ def _on_session(act: _Act) -> RunAction:
 
 
 async def _list(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
-    found = list(await reviewed.desk.checkpoints(reviewed.session.session_id))
+    found = list(await reviewed.reviews.checkpoints(reviewed.session.session_id))
     shown = found if flags.all else found[:_LISTED]
     if flags.api:
         listed = [
@@ -87,7 +87,7 @@ async def _list(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewP
 async def _diff(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     first = await _find(reviewed, flags.id)
     other = None if flags.other is None else await _find(reviewed, flags.other)
-    changed = await reviewed.desk.checkpoint_diff(reviewed.session.session_id, first, other)
+    changed = await reviewed.reviews.checkpoint_diff(reviewed.session.session_id, first, other)
     if flags.api:
         _print_json(reviewed, files=changed.files, unlisted=changed.unlisted)
         return
@@ -101,7 +101,7 @@ async def _diff(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewP
 
 async def _restore(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     session_id = reviewed.session.session_id
-    done = await reviewed.desk.restore(session_id, await _find(reviewed, flags.id))
+    done = await reviewed.reviews.restore(session_id, await _find(reviewed, flags.id))
     if flags.api:
         _print_json(reviewed, restored=done.restored, proposal=done.proposal)
         return
@@ -111,7 +111,7 @@ async def _restore(flags: argparse.Namespace, reviewed: ReviewTarget, view: Revi
 
 
 async def _find(reviewed: ReviewTarget, prefix: str) -> str:
-    found = [one.checkpoint_id for one in await reviewed.desk.checkpoints(reviewed.session.session_id)]
+    found = [one.checkpoint_id for one in await reviewed.reviews.checkpoints(reviewed.session.session_id)]
     return by_prefix(found, prefix, "checkpoint", hint=_SEE_LIST)
 
 

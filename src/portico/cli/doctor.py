@@ -30,7 +30,7 @@ FindingVerdict = Literal["ok", "note", "problem"]
 
 
 class DoctorFinding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing looked at. A note is worth knowing; a problem stops Portico from working."""
+    """One check. A note is worth knowing; a problem stops Portico from working."""
 
     subject: str
     verdict: FindingVerdict
@@ -39,7 +39,7 @@ class DoctorFinding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = CommandParser("doctor", "Check this installation and say what is missing.")
+    parser = CommandParser("doctor", "Check this installation.")
     flags = parser.parse(arguments)
     findings = list(_look(dict(os.environ)))
     healthy = all(finding.verdict != "problem" for finding in findings)
@@ -52,7 +52,7 @@ def run(arguments: Sequence[str]) -> int:
             print(f"{_SIGNS[finding.verdict]} {finding.subject:<{width}}  {finding.detail}")
             if finding.suggestion:
                 print(f"  {'':<{width}}  {finding.suggestion}")
-        print("\nAll is well." if healthy else "\nSomething is missing; see above.")
+        print("\nEverything works." if healthy else "\nThere are problems; see above.")
     return 0 if healthy else 2
 
 
@@ -88,7 +88,7 @@ def _store(environ: Mapping[str, str]) -> Iterator[DoctorFinding]:
         yield DoctorFinding("event log", "problem", problems[0] + more, hint)
     else:
         sessions = "1 session" if count == 1 else f"{count} sessions"
-        yield DoctorFinding("event log", "ok", f"{sessions}, whole, in {folder}")
+        yield DoctorFinding("event log", "ok", f"{sessions}, complete, in {folder}")
 
 
 async def _open_store(folder: Path) -> tuple[int, list[str]]:

@@ -36,7 +36,7 @@ from portico.sessions.turn import TurnPrompt
 if TYPE_CHECKING:
     from portico.conductor.tracing.writer import TraceWriter
 
-_DESCRIPTION = """Send one prompt to an agent and stream what happens.
+_DESCRIPTION = """Send one prompt to an agent and stream the turn.
 
   portico exec "/help"
   portico exec --continue "/test"
@@ -69,35 +69,37 @@ class ExecFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(arguments: Sequence[str]) -> int:
     parser = CommandParser("exec", _DESCRIPTION)
-    parser.add_argument("prompt", help="what you want; - reads it from standard input")
+    parser.add_argument("prompt", help="prompt to send; - reads it from standard input")
     add_turn_flags(parser)
     flags = parser.parse(arguments)
     return run_turn(flags, lambda: _read_prompt(flags.prompt))
 
 
 def add_turn_flags(parser: CommandParser) -> None:
-    """All that can be said about a turn, apart from its prompt."""
-    parser.add_argument("--json-stream", action="store_true", help="one JSON object a line, for programs")
-    parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="stop the turn after this long")
+    """Add the flags of a turn."""
+    parser.add_argument(
+        "--json-stream", action="store_true", help="print one JSON object per line, for programs"
+    )
+    parser.add_argument(
+        "--timeout", metavar="SECONDS", type=seconds, help="time after which the turn is stopped"
+    )
     add_session_flags(parser)
-    add_attach_flag(parser, "send this file along; may be repeated")
+    add_attach_flag(parser, "file to attach; may be repeated")
     add_trace_flag(parser)
 
 
 def run_turn(flags: argparse.Namespace, read: Callable[[], str]) -> int:
-    """Send the prompt that is read, and show what happens as the flags want it."""
+    """Send a prompt, and print its turn in the format of the flags."""
     if flags.api and flags.json_stream:
-        raise InvalidInput("--api and --json-stream both want the output.", suggestion="Choose one of them.")
-    # Before there is an event loop: it would keep the first Ctrl-C from somebody who types the prompt.
+        raise InvalidInput("--api and --json-stream cannot be used together.")
+    # Before the event loop starts, which would swallow the first Ctrl-C of a person who types the prompt.
     text = read()
     return asyncio.run(_exec(flags, environ_with_limits(flags, os.environ), text))
 
 
 async def _exec(flags: argparse.Namespace, environ: Mapping[str, str], text: str) -> int:
     if not text.strip():
-        raise InvalidInput(
-            "The prompt is empty.", suggestion='Say what you want, as in: portico exec "/help"'
-        )
+        raise InvalidInput("The prompt is empty.", suggestion='Example: portico exec "/help"')
     prompt = TurnPrompt(text=text, blocks=await read_attachment_flags(flags))
     prompt.require_content()
     with open_trace(trace_path(flags), environ) as trace:
@@ -107,8 +109,8 @@ async def _exec(flags: argparse.Namespace, environ: Mapping[str, str], text: str
 async def _turn(
     flags: argparse.Namespace, environ: Mapping[str, str], words: TurnPrompt, trace: "TraceWriter | None"
 ) -> int:
-    wishes = msgspec.structs.replace(chain_options_of(flags), trace=trace)
-    async with open_host(environ, wishes) as host:
+    chain_options = msgspec.structs.replace(chain_options_of(flags), trace=trace)
+    async with open_host(environ, chain_options) as host:
         for_person = not flags.api and not flags.json_stream
         chosen = await choose_session(host, flags, environ, only_own_turns=True, for_person=for_person)
         blocks = (*words.blocks, *await mention_links(words.text, chosen.workspace))
@@ -134,7 +136,7 @@ async def _stream(chosen: SelectedSession, prompt: TurnPrompt, flags: argparse.N
     writing: list[asyncio.Task[None]] = []
 
     async def show(event: Event) -> None:
-        # Shielded: a line that is given up in the middle would come out after those that close the stream.
+        # Shielded, so that a cancelled line does not appear after the lines that close the stream.
         writing[:] = [asyncio.create_task(asyncio.to_thread(_write_out, stream.line(event)), name="a line")]
         await asyncio.shield(writing[0])
 
@@ -225,13 +227,13 @@ def _what_happened(outcome: TurnOutcome) -> str:
     if outcome.host_lost:
         return LOST_HOST
     if outcome.unanswered_requests:
-        return f"Nobody could be asked about: {'; '.join(outcome.unanswered_requests)}"
+        return f"Not answered, because no terminal is attached: {'; '.join(outcome.unanswered_requests)}"
     return "The turn was stopped."
 
 
 def _explain_unanswered(outcome: TurnOutcome, chosen: SelectedSession) -> None:
     unasked = "; ".join(map(clean_line, outcome.unanswered_requests))
-    print(f"portico: nobody could be asked about: {unasked}", file=sys.stderr)
+    print(f"portico: not answered, because no terminal is attached: {unasked}", file=sys.stderr)
     print(f"  {_hint(outcome, chosen)}", file=sys.stderr)
 
 
@@ -239,8 +241,8 @@ def _hint(outcome: TurnOutcome, chosen: SelectedSession) -> str:
     if outcome.host_lost:
         return lost_host_hint(chosen.session_id)
     if outcome.declined and not outcome.unanswered:
-        return "The agent's questions are asked at a terminal: run it there, or use portico chat."
-    return "Allow it beforehand, as in --allow edit or --allow 'execute:pytest*', or run it in a terminal."
+        return "Run it in a terminal to answer the agent's questions, or use portico chat."
+    return "Allow it with a rule, such as --allow edit or --allow 'execute:pytest*', or run it in a terminal."
 
 
 def _read_prompt(word: str) -> str:

@@ -62,7 +62,7 @@ async def offer_sign_in(signing: AgentLogin, term: str) -> bool:
     by = QuestionField(
         name="method", type="choice", title="Sign in by", required=True, choices=ways, default=ways[0].value
     )
-    message = f"Sign in to {signing.agent} now, and send the prompt again? Esc leaves it."
+    message = f"Sign in to {signing.agent} now, and send the prompt again? Esc cancels."
     reply = await _ask(QuestionAsked(request_id="sign-in", message=message, mode="form", fields=(by,)), term)
     if reply.action != "accept":
         return False
@@ -111,7 +111,7 @@ async def _ask(question: QuestionAsked, term: str) -> QuestionAnswer:
 
 
 async def _unless_interrupted(work: Coroutine[Any, Any, None]) -> bool:
-    """Do something that Ctrl-C may end without ending the program; whether it was done."""
+    """Run something that Ctrl-C cancels; whether it was completed."""
     doing = asyncio.create_task(work, name="signing in")
     try:
         async with on_signals(doing.cancel, (signal.SIGINT,)):

@@ -118,20 +118,20 @@ async def act(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPri
 
 
 async def _show(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
-    session_id, desk = reviewed.session.session_id, reviewed.desk
+    session_id, reviews = reviewed.session.session_id, reviewed.reviews
     proposals = await reviewed.open_proposals()
     if flags.proposal is not None:
         proposals = [await reviewed.open_proposal(flags.proposal)]
     if flags.file is not None:
         proposal, path = find_proposed_file(proposals, flags.file, reviewed.workspace)
-        contents = list(await desk.contents(session_id, proposal.proposal_id, [path]))
+        contents = list(await reviews.contents(session_id, proposal.proposal_id, [path]))
         if flags.api:
             _print_json(reviewed, proposals=proposals, contents=contents)
             return
         for one in contents:
             view.contents(one)
         return
-    status = await desk.status(session_id)
+    status = await reviews.status(session_id)
     if flags.api:
         _print_json(reviewed, review=status, proposals=proposals)
         return
@@ -156,7 +156,7 @@ async def _whole(reviewed: ReviewTarget, proposal: ProposalUpdated) -> list[Any]
     if not short:
         return list(proposal.files)
     session_id = reviewed.session.session_id
-    found = await reviewed.desk.contents(session_id, proposal.proposal_id, short)
+    found = await reviewed.reviews.contents(session_id, proposal.proposal_id, short)
     full = {one.path: one for one in found}
     return [
         msgspec.structs.replace(file, diff=full[file.path].diff, hunks=full[file.path].hunks)
@@ -169,7 +169,7 @@ async def _whole(reviewed: ReviewTarget, proposal: ProposalUpdated) -> list[Any]
 async def _apply(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     proposal = await reviewed.open_proposal(flags.proposal)
     choice = select_changes(proposal, flags, reviewed.workspace)
-    applied = await reviewed.desk.apply(reviewed.session.session_id, choice)
+    applied = await reviewed.reviews.apply(reviewed.session.session_id, choice)
     if applied.conflicted:
         raise _conflict(applied, reviewed.session.session_id)
     if flags.api:
@@ -195,7 +195,7 @@ async def _discard(flags: argparse.Namespace, reviewed: ReviewTarget, view: Revi
     ):
         view.line("Nothing was discarded.")
         return
-    after = await reviewed.desk.discard(reviewed.session.session_id, choice)
+    after = await reviewed.reviews.discard(reviewed.session.session_id, choice)
     if flags.api:
         _print_json(reviewed, proposal=after)
         return
@@ -204,7 +204,7 @@ async def _discard(flags: argparse.Namespace, reviewed: ReviewTarget, view: Revi
 
 async def _undo(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     session_id = reviewed.session.session_id
-    known = [*await reviewed.desk.proposals(session_id, decided=True), *await reviewed.open_proposals()]
+    known = [*await reviewed.reviews.proposals(session_id, decided=True), *await reviewed.open_proposals()]
     known.sort(key=lambda one: one.proposal_id)  # Oldest first.
     applied = [one for one in known if one.can_undo and one.proposal_id.startswith(flags.proposal or "")]
     if not applied:
@@ -212,7 +212,7 @@ async def _undo(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewP
             f"Nothing that was applied in session {session_id} can be undone.",
             suggestion="To go back further, use: portico checkpoints list",
         )
-    done = await reviewed.desk.undo(session_id, applied[-1].proposal_id)
+    done = await reviewed.reviews.undo(session_id, applied[-1].proposal_id)
     if not done.undone:
         raise _changed_since(done)
     if flags.api:
@@ -223,7 +223,7 @@ async def _undo(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewP
 
 
 async def _finish(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
-    done = await reviewed.desk.finish(reviewed.session.session_id, flags.ending, flags.message)
+    done = await reviewed.reviews.finish(reviewed.session.session_id, flags.ending, flags.message)
     if flags.api:
         _print_json(reviewed, commit=done.commit, reference=done.reference, notes=list(done.notes))
         return
@@ -241,7 +241,7 @@ async def revision_prompt(flags: argparse.Namespace, reviewed: ReviewTarget) -> 
     """The prompt that asks the agent to revise the selected changes."""
     proposal = await reviewed.open_proposal(flags.proposal)
     choice = select_changes(proposal, flags, reviewed.workspace)
-    return await reviewed.desk.revision_prompt(reviewed.session.session_id, choice, flags.comment)
+    return await reviewed.reviews.revision_prompt(reviewed.session.session_id, choice, flags.comment)
 
 
 async def _confirm_discard(proposal: ProposalUpdated, chosen: Sequence[object]) -> bool:

@@ -26,20 +26,20 @@ SessionPredicate = Callable[[ReviewActions, SessionId], Awaitable[bool]]
 
 
 class ReviewTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """A session, and who decides on its changes."""
+    """A session, and the review actions for it."""
 
     session: SessionSummary
-    desk: ReviewActions
+    reviews: ReviewActions
 
     @property
     def workspace(self) -> Path:
         return Path(self.session.workspace)
 
     async def open_proposals(self) -> list[ProposalUpdated]:
-        return list(await self.desk.proposals(self.session.session_id))
+        return list(await self.reviews.proposals(self.session.session_id))
 
     async def open_proposal(self, name: str | None) -> ProposalUpdated:
-        """The proposal that is meant. InvalidInput if there is none, or it could be several."""
+        """The open proposal with this prefix. InvalidInput unless there is exactly one."""
         found = await self.open_proposals()
         meant = [one for one in found if name is None or one.proposal_id.startswith(name)]
         if len(meant) == 1:
@@ -75,39 +75,39 @@ async def reviewed_session(
     """
     async with open_host(environ) as host:
         session = await _meant(host, flags, suits, environ)
-        yield host, ReviewTarget(session=session, desk=await reviews_of(host, session, environ))
+        yield host, ReviewTarget(session=session, reviews=await reviews_of(host, session, environ))
 
 
 async def reviews_of(host: Host, session: SessionSummary, environ: Mapping[str, str]) -> ReviewActions:
-    """Who decides on the changes of a session. What there is to see can be seen whoever has it."""
+    """The review actions for a session, local or on the server that has it open."""
     if session.last_seq == 0:  # It has no log here: an editor opened it.
         return EditorSessionReviews(host, session)
     here = LocalReviews(host.service, host.ports, host.reviews)
     held = session_holder(host.store, session.session_id) is not None
     if host.service.find_session(session.session_id) is not None or not held:
         return here
-    # Only now: it takes a while to load, and most sessions are open nowhere.
+    # Late: it is slow to import, and most sessions are not open.
     from portico.client.remote_reviews import RemoteReviews
     from portico.client.remote_session import join_session
 
     try:
         conversation = await join_session(host.service, host.ports, session, environ, only_own_turns=True)
     except SessionBusy:
-        return here  # a program that cannot be asked: it is named when there is something to decide
+        return here  # reported when something is decided
     return RemoteReviews(conversation.served, here)
 
 
-async def has_open_proposals(desk: ReviewActions, session_id: SessionId) -> bool:
-    return bool(await desk.proposals(session_id))
+async def has_open_proposals(reviews: ReviewActions, session_id: SessionId) -> bool:
+    return bool(await reviews.proposals(session_id))
 
 
-async def can_undo(desk: ReviewActions, session_id: SessionId) -> bool:
-    known = [*await desk.proposals(session_id), *await desk.proposals(session_id, decided=True)]
+async def can_undo(reviews: ReviewActions, session_id: SessionId) -> bool:
+    known = [*await reviews.proposals(session_id), *await reviews.proposals(session_id, decided=True)]
     return any(one.can_undo for one in known)
 
 
-async def is_unfinished(desk: ReviewActions, session_id: SessionId) -> bool:
-    return (await desk.status(session_id)).unfinished
+async def is_unfinished(reviews: ReviewActions, session_id: SessionId) -> bool:
+    return (await reviews.status(session_id)).unfinished
 
 
 async def _meant(

@@ -12,8 +12,8 @@ def add_sandbox_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=get_args(SandboxLevel),
-        help="how far the kernel confines agents (default: the setting sandbox.level, else workspace for "
-        "sessions that only read or that work in a copy)",
+        help="confinement of agents by the kernel (default: the setting sandbox.level, else workspace for "
+        "sessions that are read-only or work in a copy)",
     )
 
 

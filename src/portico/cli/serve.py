@@ -21,16 +21,16 @@ from portico.server.daemon import ensure_daemon, server_command
 
 _DESCRIPTION = """Serve your sessions to the chat page, to editors and to programs, on this machine only.
 
-  portico serve --open               show the chat page; Ctrl-C stops
-  portico serve --detach             in the background; one that runs already is used
+  portico serve --open               open the chat page; Ctrl-C stops the server
+  portico serve --detach             run in the background
   portico status · portico stop
 """
-# A command that ends at once must not end before the browser has been started.
+# Time for the browser to start before the command ends.
 _BROWSER_SECONDS = 5.0
 
 
 class ServerReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What `--api` prints of a server that answers."""
+    """A running server as `--api` prints it."""
 
     status: str = "ok"
     url: str
@@ -43,12 +43,16 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def run(arguments: Sequence[str]) -> int:
     parser = CommandParser("serve", _DESCRIPTION)
-    parser.add_argument("--port", type=_port, default=0, help="the port (default: the latest, or any)")
-    parser.add_argument("--detach", action="store_true", help="leave it running in the background")
-    parser.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
-    parser.add_argument("--agent", metavar="NAME", help="the agent to talk to, if none is chosen")
+    parser.add_argument(
+        "--port", type=_port, default=0, help="port (default: that of the last server, or a free one)"
+    )
+    parser.add_argument(
+        "--detach", action="store_true", help="run in the background; use a server that is running already"
+    )
+    parser.add_argument("--cwd", metavar="DIR", default=".", help="folder to work in (default: this one)")
+    parser.add_argument("--agent", metavar="NAME", help="default agent of new sessions")
     add_sandbox_flag(parser)
-    parser.add_argument("--open", action="store_true", help="show the chat page in the browser")
+    parser.add_argument("--open", action="store_true", help="open the chat page in the browser")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     flags = parser.parse(arguments)
     environ = environ_with_sandbox(flags, os.environ)
@@ -67,7 +71,7 @@ def _detach(
         words += ["--agent", flags.agent]
     detached = ensure_daemon(files, server_command(*words), environ)
     server = detached.server
-    _tell(flags, server.record, server.token, environ, reused=detached.reused)
+    _print_address(flags, server.record, server.token, environ, reused=detached.reused)
     if server.version != __version__ and not flags.api:
         print(
             f"It is version {server.version}, and this is {__version__}: portico stop ends it.",
@@ -79,7 +83,7 @@ def _detach(
 async def _serve(
     flags: argparse.Namespace, workspace: Path, files: ServerFiles, environ: Mapping[str, str]
 ) -> int:
-    # Only now: a server that is just looked for needs none of what it stands on.
+    # Late: only a server needs these imports.
     from portico.server.agent_service import open_agent_service
     from portico.server.lifecycle import ServerOptions, StartedServer, serve
 
@@ -90,7 +94,7 @@ async def _serve(
             return
         if started.note and not flags.api:
             print(started.note, file=sys.stderr)
-        _tell(flags, started.record, started.token, environ, reused=False)
+        _print_address(flags, started.record, started.token, environ, reused=False)
 
     await serve(options, environ, files, open_agent_service, ready)
     if not flags.api and not flags.detached:
@@ -98,7 +102,7 @@ async def _serve(
     return 0
 
 
-def _tell(
+def _print_address(
     flags: argparse.Namespace,
     record: ServerRecord,
     token: str,
@@ -106,7 +110,7 @@ def _tell(
     *,
     reused: bool,
 ) -> None:
-    """Say where the server is. Only the line with which a person opens the page has the token in it."""
+    """Print the address of the server, with the token only where a person opens the page by it."""
     if flags.api:
         serving = ServerReport(
             url=record.url,

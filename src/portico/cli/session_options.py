@@ -50,71 +50,75 @@ class SelectedSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def add_session_flags(parser: CommandParser) -> None:
-    parser.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
+    parser.add_argument("--cwd", metavar="DIR", default=".", help="folder to work in (default: this one)")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--session", metavar="ID", help="go on with this session; a unique beginning will do")
+    which.add_argument("--session", metavar="ID", help="session to continue (ID or unique prefix)")
     which.add_argument(
-        "--continue", dest="go_on", action="store_true", help="go on with the latest session of this folder"
+        "--continue", dest="go_on", action="store_true", help="continue the latest session of this folder"
     )
     which.add_argument(
-        "--agent-session", metavar="ID", help="go on with a session that the agent has of its own"
+        "--agent-session",
+        metavar="ID",
+        help="session of the agent itself to continue (see portico agents sessions)",
     )
     agent = parser.add_mutually_exclusive_group()
     agent.add_argument(
-        "--agent", metavar="NAME", help="the agent to talk to (default: the setting agent, else porter)"
+        "--agent", metavar="NAME", help="agent to use (default: the setting agent, else porter)"
     )
-    agent.add_argument("--agent-command", metavar="CMD", help='any ACP agent, as in "my-agent --acp"')
-    parser.add_argument("--model", metavar="NAME", help="the model, where the agent offers a choice")
+    agent.add_argument("--agent-command", metavar="CMD", help='any ACP agent, such as "my-agent --acp"')
+    parser.add_argument("--model", metavar="NAME", help="model to use, if the agent offers a choice")
     parser.add_argument(
         "--option",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="set an option of the agent: mode=plan, web=on",
+        help="option of the agent, such as mode=plan or web=on; may be repeated",
     )
     parser.add_argument(
         "--allow",
         metavar="RULE",
         action="append",
         default=[],
-        help="allow without asking: edit, execute:pytest*",
+        help="permission rule to allow, such as edit or execute:pytest*; may be repeated",
     )
     parser.add_argument(
         "--deny",
         metavar="RULE",
         action="append",
         default=[],
-        help="deny without asking, as in 'execute:rm *' (also /bin/rm, sh -c, sudo); wins over --allow. "
-        "It cannot see what scripts and programs do themselves: that takes a sandbox",
+        help="permission rule to deny, such as 'execute:rm *' (also /bin/rm, sh -c, sudo); wins over --allow. "
+        "Rules cannot see what scripts and programs do: use --sandbox for that",
     )
     parser.add_argument(
         "--mode",
         choices=get_args(ReviewMode),
-        help="how changes reach your files: at once, as a proposal that you look at first, on a branch, "
-        "or in a worktree (default: the session's, else the setting review.mode)",
+        help="how changes reach your files: directly, as a proposal to review, on a branch or in a worktree "
+        "(default: that of the session, else the setting review.mode)",
     )
     parser.add_argument(
-        "--read-only", action="store_true", help="begin a session that writes and runs nothing, beside others"
+        "--read-only",
+        action="store_true",
+        help="new session that writes and runs nothing, and can run beside others",
     )
     add_sandbox_flag(parser)
     parser.add_argument(
         "--budget-usd",
         metavar="DOLLARS",
         type=_dollars,
-        help="what a turn of Porter's may cost, for this run alone",
+        help="cost limit of a turn of Porter, for this run",
     )
     parser.add_argument(
         "--budget-tokens",
         metavar="COUNT",
         type=_tokens,
-        help="how many tokens it may take, as in 200k",
+        help="token limit of a turn of Porter, such as 200k",
     )
     add_proxy_flag(parser)
-    parser.add_argument("--wait", action="store_true", help="wait while another turn is in the way")
+    parser.add_argument("--wait", action="store_true", help="wait until the session and its folder are free")
 
 
 def environ_with_limits(flags: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of this run, with the budget and the sandbox of the flags in it. They are kept nowhere else."""
+    """The environment of this run, with budget and sandbox from the flags."""
     environ = environ_with_sandbox(flags, environ)
     wanted = Allowance(tokens=flags.budget_tokens, dollars=flags.budget_usd)
     if wanted == Allowance():
@@ -124,25 +128,27 @@ def environ_with_limits(flags: argparse.Namespace, environ: Mapping[str, str]) -
 
 
 def chain_options_of(flags: argparse.Namespace) -> ChainOptions:
-    """What the flags add to the settings. InvalidInput for a rule that makes no sense."""
+    """Permission rules from the flags. InvalidInput for an invalid rule."""
     for rule in (*flags.allow, *flags.deny):
         parse_rule(rule)
     return ChainOptions(allow=tuple(flags.allow), deny=tuple(flags.deny), proxies=tuple(flags.proxy))
 
 
 def agent_options_of(flags: argparse.Namespace) -> dict[str, str | bool]:
-    """The options of the agent that the flags set. InvalidInput for one that is no NAME=VALUE."""
+    """The agent's options set by flags. InvalidInput for one that is not NAME=VALUE."""
     options: dict[str, str | bool] = {} if flags.model is None else {"model": flags.model}
     for word in flags.option:
         name, equals, value = require_utf8(word, "An option").partition("=")
         if not name or not equals:
-            raise InvalidInput(f"--option {word} is no NAME=VALUE.", suggestion="As in: --option mode=plan")
+            raise InvalidInput(
+                f"--option {word} is not NAME=VALUE.", suggestion="Example: --option mode=plan"
+            )
         options[name] = value
     return options
 
 
 def check_rules(settings: Settings) -> None:
-    """InvalidInput for a rule of the settings that is none."""
+    """InvalidInput for an invalid permission rule in the settings."""
     for rule in (*settings.permissions.allow, *settings.permissions.deny):
         try:
             parse_rule(rule)
@@ -227,7 +233,7 @@ async def choose_session(
 
 
 async def _once_free(open_it: Callable[[], Awaitable[_Opened]], *, wait: bool) -> _Opened:
-    """What is opened, at once or, for somebody who waits, when no other program has it any more."""
+    """Open a session; with `wait`, try again until no other process has it open."""
     while True:
         try:
             return await open_it()
@@ -249,11 +255,11 @@ def _is_elsewhere(host: Host, earlier: SessionSummary | None) -> bool:
 
 
 def _mode(flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None) -> ReviewMode:
-    """The flag decides, else the session itself, else the settings. What only reads has nothing to review."""
+    """The review mode: from the flag, the session or the settings, in this order."""
     if flags.mode is not None and (flags.read_only or (earlier is not None and earlier.reads_only)):
         raise InvalidInput(
-            "A session that only reads changes nothing, so --mode does not go with it.",
-            suggestion="Leave out one of them, or start another session.",
+            "A read-only session changes nothing, so --mode cannot be used with it.",
+            suggestion="Leave one of them out, or start another session.",
         )
     chosen: ReviewMode | None = flags.mode
     if earlier is not None:
@@ -262,14 +268,14 @@ def _mode(flags: argparse.Namespace, settings: Settings, earlier: SessionSummary
 
 
 def _begun_in(mode: ReviewMode, earlier: SessionSummary | None, *, adopted: bool) -> ReviewMode:
-    """How the changes of a session reach the files when it was just opened."""
+    """The review mode of a session when it has just been opened."""
     if earlier is not None:
         return earlier.mode
     return "direct" if adopted else mode
 
 
 def _check_joining(flags: argparse.Namespace, spec: AgentSpec, earlier: SessionSummary) -> None:
-    """InvalidInput for what can be said only by whoever opens a session."""
+    """InvalidInput for flags that only the process that opens a session can use."""
     chosen = {
         "--allow": flags.allow or None,
         "--deny": flags.deny or None,
@@ -285,22 +291,22 @@ def _check_joining(flags: argparse.Namespace, spec: AgentSpec, earlier: SessionS
     if refused:
         raise InvalidInput(
             f"Session {earlier.session_id} is open in your server with rules and an agent of its own, so "
-            f"{' and '.join(refused)} cannot be had.",
-            suggestion=f"Leave {'it' if len(refused) == 1 else 'them'} out, or end the server first: portico stop",
+            f"{' and '.join(refused)} cannot be used.",
+            suggestion=f"Leave {'it' if len(refused) == 1 else 'them'} out, or stop the server first: portico stop",
         )
 
 
 def _dollars(text: str) -> float:
     dollars = None if "," in text else parse_allowance(f"${text.removeprefix('$')}").dollars
     if dollars is None:
-        raise InvalidInput(f"{text!r} is no sum of dollars.", suggestion="As in: 0.50")
+        raise InvalidInput(f"{text!r} is not an amount in dollars.", suggestion="Example: 0.50")
     return dollars
 
 
 def _tokens(text: str) -> int:
     tokens = None if "," in text else parse_allowance(text).tokens
     if tokens is None:
-        raise InvalidInput(f"{text!r} is no number of tokens.", suggestion="As in: 200000, or 200k")
+        raise InvalidInput(f"{text!r} is not a number of tokens.", suggestion="Example: 200000 or 200k")
     return tokens
 
 
@@ -311,7 +317,7 @@ def _agent(
     registry: AgentRegistry,
     environ: Mapping[str, str],
 ) -> AgentSpec:
-    """The flags decide, else the session itself, else the environment, else the settings."""
+    """The agent: from the flags, the session, the environment or the settings, in this order."""
     if earlier is not None and not flags.agent_command and not flags.agent:
         return registry.resume(earlier.agent, earlier.agent_command)
     default = environ.get(AGENT_VARIABLE) or settings.agent

@@ -19,7 +19,7 @@ _ASK_DOCTOR = "Run portico doctor, and report what it says."
 
 
 class ServerStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What `--api` prints. Who holds the lock and does not answer is in `heldBy`."""
+    """Status as `--api` prints it. `heldBy` is a process that holds the lock and does not answer."""
 
     status: str
     running: bool
@@ -41,7 +41,7 @@ class ServerStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def run(arguments: Sequence[str]) -> int:
-    flags = CommandParser("status", "Whether the server runs, where, and how it does.").parse(arguments)
+    flags = CommandParser("status", "Show whether the server runs, where, and its health.").parse(arguments)
     status, words = _look(find_server(ServerFiles(state_folder(dict(os.environ)))))
     print(msgspec.json.encode(status).decode() if flags.api else "\n".join(words))
     return 0 if status.diagnostics is None else status.diagnostics.exit_code

@@ -16,13 +16,13 @@ _LOOK_AGAIN = 0.05
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = CommandParser("stop", "End the server. Turns under way are stopped, and nothing is lost.")
+    parser = CommandParser("stop", "Stop the server. Running turns are stopped; sessions are kept.")
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
         type=seconds,
         default=STOP_SECONDS,
-        help=f"how long to wait for it (default: {STOP_SECONDS:g})",
+        help=f"time to wait for its end (default: {STOP_SECONDS:g})",
     )
     flags = parser.parse(arguments)
     stopped = stop_server(ServerFiles(state_folder(dict(os.environ))), deadline=flags.timeout)

@@ -1,8 +1,8 @@
 """Finds the user's server and proves its identity by lock, process id and token.
 
-A file may be left over, its process id may be another program's by now, and so may its port. So the
-lock has to be held, and whoever answers at the port has to prove that it knows the token and has
-that process id. The token itself goes only to a server that has proved both.
+The files of an ended server stay, and its process id and port may belong to another program by now. So the lock
+must be held, and the process at the port must prove that it knows the token and has that process id. Only then is
+the token sent to it.
 """
 
 import hmac
@@ -17,7 +17,7 @@ from portico.domain import codecs
 from portico.domain.errors import DeveloperMustAct
 
 _PATIENCE = 5.0
-"""How long a server on this machine may take for one answer."""
+"""Time limit for one answer of a server on this machine."""
 
 
 class NoServer(msgspec.Struct, frozen=True):
@@ -25,13 +25,13 @@ class NoServer(msgspec.Struct, frozen=True):
 
 
 class UnprovenServer(msgspec.Struct, frozen=True):
-    """A process holds the lock, and no answer proves that it serves: it starts, stops or hangs."""
+    """A process that holds the lock and has not proved to be a server: it is starting, stopping or hangs."""
 
     holder: str
 
 
 class RunningServer(msgspec.Struct, frozen=True):
-    """The user's server. `version` is what it says itself."""
+    """The user's server, with the version that it reports."""
 
     record: ServerRecord
     token: str
@@ -47,7 +47,7 @@ class RunningServer(msgspec.Struct, frozen=True):
         return pulse.health
 
     def stop(self) -> bool:
-        """Ask it to stop; whether it heard. It ends by itself: no process is ever ended by its number."""
+        """Ask it to stop; whether it answered. It ends by itself and is never killed."""
         return self._call("POST", "/stop") is not None
 
     def _call(self, method: str, path: str) -> HealthReport | None:
@@ -74,7 +74,7 @@ def find_server(files: ServerFiles) -> ServerState:
 
 
 def _ask(port: int, method: str, path: str, headers: Mapping[str, str]) -> HealthReport | None:
-    """What stands at the port says, if it says what a server of ours would."""
+    """Answer of the process at a port, if it is one that a Portico server gives."""
     import http.client
 
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)

@@ -1,7 +1,7 @@
 """Files of the server in the state folder: record, token, log and lock.
 
-`server.json` and the token outlive the server, so that the next one can take the same port and the
-same token. Neither says that a server runs: that only the lock does, which ends with its process.
+`server.json` and the token outlive the server, so that the next one can use the same port and token. Only the lock,
+which ends with its process, says that a server is running.
 """
 
 import errno
@@ -27,7 +27,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class ServerRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of `server.json`, for whoever looks for the server."""
+    """Content of `server.json`, by which clients find the server."""
 
     pid: int
     port: int
@@ -54,15 +54,15 @@ class ServerFiles:
         self._leases = FileLeases(folder / "server")
 
     def take_lease(self) -> FileLease | None:
-        """The right to be the user's server; None while another process has it."""
+        """Lease of the user's server; None while another process holds it."""
         return self._leases.take(_LEASE, f"process {os.getpid()}")
 
     def holder(self) -> str | None:
-        """Which process is the user's server, if any is."""
+        """The process that is the user's server, if any."""
         return self._leases.holder(_LEASE)
 
     def read_record(self) -> ServerRecord | None:
-        """What the latest server wrote. A file that makes no sense is as good as none."""
+        """Record of the latest server; None if the file is missing or invalid."""
         try:
             return codecs.decode_json(self.record_file.read_bytes(), ServerRecord)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -72,7 +72,7 @@ class ServerFiles:
         self._write(self.record_file, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
 
     def read_token(self) -> str | None:
-        """The token that is there, if nobody else can have read it."""
+        """The current token, if no other user can have read it."""
         try:
             with self.token_file.open("rb") as file:
                 status = os.fstat(file.fileno())
@@ -83,7 +83,7 @@ class ServerFiles:
         return None if shared else text or None
 
     def ensure_token(self) -> str:
-        """The token that is there, or a new one."""
+        """The current token, or a new one."""
         if (token := self.read_token()) is not None:
             return token
         token = make_token()
@@ -91,14 +91,14 @@ class ServerFiles:
         return token
 
     def put_back(self, record: ServerRecord, token: str) -> None:
-        """Have the files there by which this server is found, if somebody has removed one."""
+        """Write the record and the token again if they were removed."""
         if not self.record_file.exists():
             self.write_record(record)
         if not self.token_file.exists():
             self._write(self.token_file, token.encode() + b"\n")
 
     def open_log(self) -> int:
-        """Where a detached server's own output goes, for appending. One that has grown is put aside first."""
+        """Open the log of a detached server for appending; a large one is moved aside first."""
         try:
             self._make_folder()
             with suppress(FileNotFoundError):
@@ -108,18 +108,18 @@ class ServerFiles:
         except OSError as error:
             raise _unwritable(self.log_file, error) from error
 
-    def note(self, words: str) -> None:
-        """Add a line of ours to that log. StoreFailed, with the reason, where nothing can be added."""
+    def note(self, text: str) -> None:
+        """Add a line to that log. StoreFailed if it cannot be written."""
         log = self.open_log()
         try:
-            os.write(log, f"{words}\n".encode())
+            os.write(log, f"{text}\n".encode())
         except OSError as error:
             raise _unwritable(self.log_file, error) from error
         finally:
             os.close(log)
 
     def _write(self, path: Path, data: bytes) -> None:
-        """The new file stands whole in place of the old one, readable by its owner only."""
+        """Replace a file atomically, readable by its owner only."""
         fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
         try:
             self._make_folder()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from portico.acp import _schema as schema
 from portico.acp.extensions import OptionMeta, to_meta
-from portico.porter.models.model import KnownModel
+from portico.domain.catalog import ModelEntry
 
 OPTION_ID = "model"
 DEFAULT = "default"
@@ -12,12 +12,12 @@ DEFAULT = "default"
 
 
 def model_option(
-    chosen: str | None, default: str | None, known: Sequence[KnownModel]
+    chosen: str | None, default: str | None, known: Sequence[ModelEntry]
 ) -> list[schema.SessionConfigOption]:
     """The one option, with the default first: any name can be given, also where none is known."""
     named = {model.name: model for model in known}
     for name in filter(None, (default, chosen)):
-        named.setdefault(name, KnownModel(name))
+        named.setdefault(name, ModelEntry(name))
     usual = schema.SessionConfigSelectEntry(
         value=DEFAULT,
         name=f"Default ({default})" if default else "No model",

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from portico.domain.catalog import ModelEntry
 from portico.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from portico.porter.models.model import KnownModel, Model
+    from portico.porter.models.model import Model
     from portico.porter.models.spending_limit import SpendingLimit
 
 
@@ -31,7 +32,7 @@ class PorterSetup(msgspec.Struct, frozen=True, kw_only=True):
 
     choose: Callable[[], str | None] = lambda: None
     open: Callable[[str], "Model"] = _no_model
-    known: "Callable[[], tuple[KnownModel, ...]]" = lambda: ()
+    known: "Callable[[], tuple[ModelEntry, ...]]" = lambda: ()
     check: Callable[[str], None] = _ignore
     preload: Callable[[str], None] = _ignore
     spending_limit: "Callable[[int, float], SpendingLimit] | None" = None

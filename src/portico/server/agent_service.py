@@ -13,7 +13,7 @@ from portico.server.lifecycle import ServiceApp, ServiceContext
 
 @asynccontextmanager
 async def open_agent_service(context: ServiceContext) -> AsyncIterator[ServiceApp]:
-    """The service, and the end of the turns that it runs. AgentNotFound for an agent nobody has."""
+    """Open the service; its turns end with it. AgentNotFound for an unknown agent."""
     options = context.options
     catalog = LocalCatalog(
         context.environ, workspace=options.workspace, agent=options.agent, page_build=context.page.build

@@ -24,11 +24,11 @@ from portico.domain.errors import (
 START_SECONDS = 30.0
 
 _LOOK_AGAIN = 0.05
-_LAST_WORDS = 4000
+_LAST_OUTPUT = 4000
 
 
 class DaemonServer(msgspec.Struct, frozen=True):
-    """The user's server, and whether it was there before."""
+    """The user's server, and whether it was running before."""
 
     server: RunningServer
     reused: bool
@@ -43,7 +43,7 @@ def ensure_daemon(
 ) -> DaemonServer:
     """The server that runs, or the one that this command starts.
 
-    Several may be started at once: the lock lets one of them be the server, and all are told of it.
+    Several may be started at once: the lock lets one of them be the server, and all return it.
     """
     until = time.monotonic() + deadline
     child: subprocess.Popen[bytes] | None = None
@@ -69,14 +69,14 @@ def ensure_daemon(
 
 
 def server_command(*words: str) -> tuple[str, ...]:
-    """How this very Portico is started again. The folder it is started in must not lend it modules."""
+    """Command that starts this Portico. `-P` keeps modules of the current folder out."""
     return (sys.executable, "-P", "-m", "portico", *words)
 
 
 def _start(
     files: ServerFiles, command: Sequence[str], environ: Mapping[str, str]
 ) -> "tuple[subprocess.Popen[bytes], int]":
-    """The process, and where its words begin in the log."""
+    """The process, and where its output begins in the log."""
     log = files.open_log()
     try:
         began = os.fstat(log).st_size
@@ -99,31 +99,31 @@ def _start(
 
 
 def _refused(files: ServerFiles, began: int) -> PorticoError | None:
-    """What it said itself of why it would not start."""
-    for line in reversed(_last_words(files, began).splitlines()):
+    """The failure that the server itself reported."""
+    for line in reversed(_last_output(files, began).splitlines()):
         try:
-            told = codecs.decode_json(line, FailureReport)
+            report = codecs.decode_json(line, FailureReport)
         except msgspec.MsgspecError:
             continue
-        way_on = told.diagnostics.suggestion
-        if told.diagnostics.error_code is ErrorCode.INVALID_INPUT:
-            return InvalidInput(told.error, suggestion=way_on)
+        hint = report.diagnostics.suggestion
+        if report.diagnostics.error_code is ErrorCode.INVALID_INPUT:
+            return InvalidInput(report.error, suggestion=hint)
         pointer = f"The server's log is {files.log_file}."
-        return DeveloperMustAct(told.error, suggestion=f"{way_on} {pointer}" if way_on else pointer)
+        return DeveloperMustAct(report.error, suggestion=f"{hint} {pointer}" if hint else pointer)
     return None
 
 
 def _failed(what: str, files: ServerFiles, began: int) -> PorticoError:
-    words = _last_words(files, began)
+    output = _last_output(files, began)
     try:
         files.note(f"{what}.")
     except StoreFailed as failure:
-        # Whatever it wanted to say of itself, it could not either.
+        # The server could not write its log either.
         return StoreFailed(f"{what}. {failure.message}", suggestion=failure.suggestion)
     return DeveloperMustAct(
         f"{what}.",
         suggestion=f"Its log is {files.log_file}.",
-        details=ErrorDetails(stderr=words or None),
+        details=ErrorDetails(stderr=output or None),
     )
 
 
@@ -135,10 +135,10 @@ def _in_the_way(found: NoServer | UnprovenServer, deadline: float) -> PorticoErr
     )
 
 
-def _last_words(files: ServerFiles, began: int) -> str:
+def _last_output(files: ServerFiles, began: int) -> str:
     try:
         with files.log_file.open("rb") as log:
-            log.seek(max(began, os.fstat(log.fileno()).st_size - _LAST_WORDS))
-            return log.read(_LAST_WORDS).decode(errors="replace")
+            log.seek(max(began, os.fstat(log.fileno()).st_size - _LAST_OUTPUT))
+            return log.read(_LAST_OUTPUT).decode(errors="replace")
     except OSError:
         return ""

@@ -38,7 +38,7 @@ _COUNTED_SESSIONS = 10_000
 
 
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the flags of `serve` come to. A port of zero is the latest one, or any."""
+    """Options of the server. Port 0 is the last one used, or a free one."""
 
     port: int
     workspace: Path
@@ -47,7 +47,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StartedServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that answers; `note` says what the person did not ask for."""
+    """A running server; `note` is for the person."""
 
     record: ServerRecord
     token: str
@@ -55,7 +55,7 @@ class StartedServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServiceContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a service is made from."""
+    """Parts that a service is built from."""
 
     host: Host
     options: ServerOptions
@@ -141,7 +141,7 @@ async def _open_door(
 
 
 class _ServerLife:
-    """This process as a server: how it does, and how it ends. It can be told to stop at any time."""
+    """This process as a server: its health and its end, which can be requested at any time."""
 
     host: Host
 

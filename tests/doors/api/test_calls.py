@@ -29,7 +29,7 @@ NOBODY: Any = None
 
 
 class Here:
-    """The surroundings that sessions need, and no more."""
+    """The part of the catalog that sessions need."""
 
     def __init__(self, folder: Path) -> None:
         self.workspace = folder

@@ -1,4 +1,4 @@
-"""Interface to what AgentService offers besides sessions: agents, models, prompts, files, settings, secrets."""
+"""Catalog that AgentService offers besides sessions: agents, models, prompts, files, settings, secrets."""
 
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
@@ -7,12 +7,25 @@ from typing import Literal, Protocol
 import msgspec
 
 from portico.api.v1 import agent_pb as pb
+from portico.conductor.permissions.approvals import Approval
+from portico.config.settings import SettingDescription
+from portico.domain.catalog import (
+    AgentEntry,
+    ListedScenario,
+    ModelEntry,
+    PromptBlank,
+    PromptEntry,
+    ProviderEntry,
+)
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
+from portico.doors.path_search import PathMatch
 from portico.sessions.ports import AgentSpec
 
 
 class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts about the running server."""
+
     version: str
     page_build: str
     started_at: int
@@ -21,107 +34,9 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     home: str
 
 
-class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    title: str
-    installed: bool
-    install_hint: str = ""
-    is_default: bool = False
+class Catalog(Protocol):
+    """What there is to choose from in a workspace, and the user's own settings, approvals and secrets."""
 
-
-class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A scenario of Porter; `model` is empty if it sets none."""
-
-    name: str
-    description: str
-    model: str = ""
-    is_default: bool = False
-
-
-class ScenarioList(msgspec.Struct, frozen=True, kw_only=True):
-    """Scenarios, and `problems` with invalid files."""
-
-    scenarios: tuple[ScenarioInfo, ...]
-    problems: tuple[str, ...] = ()
-
-
-class ProviderSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A model provider. `key_variable` is empty if it needs no key; the default of `models` comes first."""
-
-    name: str
-    title: str
-    ready: bool
-    detail: str
-    key_variable: str = ""
-    needs_key: bool = False
-    has_key: bool = False
-    models: tuple[str, ...] = ()
-
-
-class ProviderList(msgspec.Struct, frozen=True, kw_only=True):
-    """Providers, and the default `model`; empty if there is none."""
-
-    providers: tuple[ProviderSummary, ...]
-    model: str = ""
-
-
-class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A model whose provider is ready. `window` is zero if unknown."""
-
-    name: str
-    about: str = ""
-    is_default: bool = False
-    window: int = 0
-    tools: bool = True
-    images: bool = True
-
-
-class FoundFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A path relative to the workspace, and the indices of its matched characters."""
-
-    path: str
-    matched: tuple[int, ...] = ()
-
-
-class PromptInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt file. `problem` says why it cannot be used."""
-
-    name: str
-    description: str
-    origin: Literal["workspace", "user"]
-    problem: str = ""
-
-
-class PromptBlank(msgspec.Struct, frozen=True, kw_only=True):
-    """A blank that the person fills in."""
-
-    name: str
-    description: str = ""
-
-
-class SettingView(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    value_json: str
-    source: str
-    description: str
-
-
-class SettingList(msgspec.Struct, frozen=True, kw_only=True):
-    """Effective settings of a folder, and `problems` with its invalid settings."""
-
-    settings: tuple[SettingView, ...]
-    problems: tuple[str, ...] = ()
-
-
-class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
-    approval_id: str
-    agent: str
-    rule: str
-    workspace: str
-    given_at: int
-
-
-class ServerCatalog(Protocol):
     @property
     def workspace(self) -> Path:
         """The folder of the server."""
@@ -130,57 +45,61 @@ class ServerCatalog(Protocol):
     async def info(self) -> ServerInfo: ...
 
     async def agent(self, name: str, workspace: Path) -> AgentSpec:
-        """The named agent, or the default for an empty name. Raises AgentNotFound."""
+        """The named agent, or the default for an empty name. AgentNotFound for an unknown name."""
         ...
 
     async def agent_of(self, summary: SessionSummary) -> AgentSpec:
-        """The agent of a session from the log."""
+        """The agent that an existing session continues with."""
         ...
 
-    async def agents(self, workspace: Path) -> Sequence[AgentInfo]: ...
+    async def agents(self, workspace: Path) -> Sequence[AgentEntry]: ...
 
-    async def scenarios(self, workspace: Path) -> ScenarioList: ...
-
-    async def providers(self, workspace: Path) -> ProviderList:
-        """All providers, ready or not. None is contacted."""
+    async def scenarios(self, workspace: Path) -> tuple[Sequence[ListedScenario], Sequence[str]]:
+        """The scenarios of Porter, and problems with their files."""
         ...
 
-    async def models(self, workspace: Path) -> Sequence[ModelInfo]:
-        """Models that can be used without an agent. No provider is contacted."""
+    async def providers(self, workspace: Path) -> tuple[Sequence[ProviderEntry], str]:
+        """All providers, ready or not, and the default model, if any. Sends no request."""
+        ...
+
+    async def models(self, workspace: Path) -> tuple[Sequence[ModelEntry], str]:
+        """The models whose provider is ready, the default first, and the default's name. Sends no request."""
         ...
 
     def complete(
         self, workspace: Path, request: pb.CompleteModelRequest
     ) -> AsyncGenerator[pb.CompleteModelResponse]:
-        """Stream the answer of a model, within the budgets. Closing it ends the request."""
+        """Stream the completion of a model, within the budgets. Closing it ends the request."""
         ...
 
     async def mode(self, workspace: Path) -> ReviewMode:
-        """The review mode of a new session."""
+        """The review mode of new sessions."""
         ...
 
-    async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[FoundFile]:
-        """Files that match a query, best first."""
+    async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[PathMatch]:
+        """Files whose path matches, best first; the likeliest files for an empty query."""
         ...
 
-    async def prompts(self, workspace: Path) -> Sequence[PromptInfo]:
-        """Prompts by name, without those that are shadowed."""
+    async def prompts(self, workspace: Path) -> Sequence[PromptEntry]:
+        """The prompts kept as files, by name, without those hidden by another of the same name."""
         ...
 
     async def prompt(self, workspace: Path, name: str) -> Sequence[str | PromptBlank]:
-        """The parts of a prompt, with defaults filled in. Raises InvalidInput if it cannot be used."""
+        """A prompt in pieces, with its defaults filled in. InvalidInput if it cannot be used."""
         ...
 
-    async def settings(self, workspace: Path) -> SettingList: ...
+    async def settings(self, workspace: Path) -> tuple[Sequence[SettingDescription], Sequence[str]]:
+        """The settings in effect, and problems with the settings of the workspace."""
+        ...
 
     async def change_settings(self, changes: Sequence[tuple[str, str]]) -> None:
-        """Set the user's settings by name and JSON; an empty value removes one. Raises InvalidInput."""
+        """Set user settings by name and JSON value; an empty value removes one. InvalidInput if wrong."""
         ...
 
-    def approvals(self) -> Sequence[ApprovalView]: ...
+    def approvals(self) -> Sequence[Approval]: ...
 
     def revoke_approval(self, approval_id: str) -> None: ...
 
     async def keep_secret(self, name: str, value: str) -> Literal["keyring", "memory"]:
-        """Store a secret for agents, or remove it if empty; returns where it is stored."""
+        """Keep a secret for agents, or remove it if empty; returns where it is kept."""
         ...

@@ -9,8 +9,9 @@ from connectrpc.codec import proto_binary_codec
 from portico.api.fields import one_of, to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
+from portico.config.settings import SettingDescription
+from portico.domain.catalog import PromptBlank
 from portico.domain.errors import InvalidInput
-from portico.doors.api.catalog import PromptBlank, SettingView
 from portico.doors.api.error_interceptor import ErrorInterceptor
 from portico.doors.api.json_codec import BoundedJsonCodec
 from portico.doors.api.review_calls import ReviewCalls
@@ -46,10 +47,10 @@ class ApiService(ReviewCalls):
             agents=[
                 pb.Agent(
                     name=one.name,
-                    title=one.title,
+                    title=one.name.capitalize(),
                     installed=one.installed,
-                    install_hint=one.install_hint,
-                    is_default=one.is_default,
+                    install_hint=" ".join(filter(None, (one.problem, one.hint))),
+                    is_default=one.default,
                 )
                 for one in await self._catalog.agents(await self._folder(request.workspace))
             ]
@@ -58,21 +59,21 @@ class ApiService(ReviewCalls):
     async def list_scenarios(
         self, request: pb.ListScenariosRequest, _: Context, /
     ) -> pb.ListScenariosResponse:
-        found = await self._catalog.scenarios(await self._folder(request.workspace))
+        scenarios, problems = await self._catalog.scenarios(await self._folder(request.workspace))
         return pb.ListScenariosResponse(
             scenarios=[
                 pb.Scenario(
                     name=one.name, description=one.description, model=one.model, is_default=one.is_default
                 )
-                for one in found.scenarios
+                for one in scenarios
             ],
-            problems=list(found.problems),
+            problems=list(problems),
         )
 
     async def list_providers(
         self, request: pb.ListProvidersRequest, _: Context, /
     ) -> pb.ListProvidersResponse:
-        found = await self._catalog.providers(await self._folder(request.workspace))
+        providers, model = await self._catalog.providers(await self._folder(request.workspace))
         return pb.ListProvidersResponse(
             providers=[
                 pb.Provider(
@@ -85,23 +86,24 @@ class ApiService(ReviewCalls):
                     has_key=one.has_key,
                     models=list(one.models),
                 )
-                for one in found.providers
+                for one in providers
             ],
-            model=found.model,
+            model=model,
         )
 
     async def list_models(self, request: pb.ListModelsRequest, _: Context, /) -> pb.ListModelsResponse:
+        models, default = await self._catalog.models(await self._folder(request.workspace))
         return pb.ListModelsResponse(
             models=[
                 pb.Model(
                     name=one.name,
                     about=one.about,
-                    is_default=one.is_default,
-                    window=one.window,
+                    is_default=one.name == default,
+                    window=one.window or 0,
                     tools=one.tools,
                     images=one.images,
                 )
-                for one in await self._catalog.models(await self._folder(request.workspace))
+                for one in models
             ]
         )
 
@@ -144,7 +146,7 @@ class ApiService(ReviewCalls):
             Path(summary.workspace), request.query, page_size(request.limit, FOUND_FILES)
         )
         return pb.FindFilesResponse(
-            files=[pb.FoundFile(path=one.path, matched=list(one.matched)) for one in found]
+            files=[pb.FoundFile(path=one.path, matched=list(one.places)) for one in found]
         )
 
     async def list_prompts(self, request: pb.ListPromptsRequest, _: Context, /) -> pb.ListPromptsResponse:
@@ -165,15 +167,13 @@ class ApiService(ReviewCalls):
         return pb.GetPromptResponse(pieces=[_piece(one) for one in pieces])
 
     async def get_settings(self, request: pb.GetSettingsRequest, _: Context, /) -> pb.GetSettingsResponse:
-        found = await self._catalog.settings(await self._folder(request.workspace))
-        return pb.GetSettingsResponse(
-            settings=[_setting(one) for one in found.settings], problems=list(found.problems)
-        )
+        settings, problems = await self._catalog.settings(await self._folder(request.workspace))
+        return pb.GetSettingsResponse(settings=[_setting(one) for one in settings], problems=list(problems))
 
     async def set_settings(self, request: pb.SetSettingsRequest, _: Context, /) -> pb.SetSettingsResponse:
         await self._catalog.change_settings([(one.name, one.value_json) for one in request.settings])
-        found = await self._catalog.settings(await self._folder(""))
-        return pb.SetSettingsResponse(settings=[_setting(one) for one in found.settings])
+        settings, _problems = await self._catalog.settings(await self._folder(""))
+        return pb.SetSettingsResponse(settings=[_setting(one) for one in settings])
 
     async def list_approvals(
         self, request: pb.ListApprovalsRequest, _: Context, /
@@ -181,11 +181,11 @@ class ApiService(ReviewCalls):
         return pb.ListApprovalsResponse(
             approvals=[
                 pb.Approval(
-                    approval_id=one.approval_id,
-                    agent=one.agent,
+                    approval_id=one.id,
+                    agent=one.agent or "",
                     rule=one.rule,
-                    workspace=one.workspace,
-                    given_at=to_time(one.given_at),
+                    workspace=one.workspace or "",
+                    given_at=to_time(one.created_at),
                 )
                 for one in self._catalog.approvals()
             ]
@@ -231,7 +231,10 @@ def _piece(piece: str | PromptBlank) -> pb.PromptPiece:
     return pb.PromptPiece(piece=one_of("blank", blank))
 
 
-def _setting(view: SettingView) -> pb.Setting:
+def _setting(setting: SettingDescription) -> pb.Setting:
     return pb.Setting(
-        name=view.name, value_json=view.value_json, source=view.source, description=view.description
+        name=setting.name,
+        value_json=setting.value_json,
+        source=setting.source,
+        description=setting.description,
     )

@@ -17,7 +17,7 @@ from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import InvalidInput
 from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
 from portico.domain.ids import SessionId
-from portico.doors.api.catalog import ServerCatalog
+from portico.doors.api.catalog import Catalog
 from portico.doors.api.event_messages import to_event, to_options, to_todos
 from portico.doors.api.review_messages import read_review_mode, to_proposal
 from portico.doors.api.session_messages import (
@@ -62,7 +62,7 @@ class SessionCalls(AgentService):
         service: SessionService,
         ports: Ports,
         reviews: ReviewActions,
-        catalog: ServerCatalog,
+        catalog: Catalog,
         closing: asyncio.Event,
         windows: WindowRegistry | None = None,
     ) -> None:

@@ -6,8 +6,8 @@ Only names that are known without asking anybody; every other name of a provider
 from collections.abc import Iterator, Mapping
 
 from portico.config.model_settings import ProviderSetting
+from portico.domain.catalog import ModelEntry
 from portico.porter.models.keys import has_key
-from portico.porter.models.model import KnownModel
 from portico.porter.models.offline.model_files import KNOWN, is_ready
 from portico.porter.models.providers import OFFLINE, ModelProvider, providers
 
@@ -17,7 +17,7 @@ _NAMED_BY_THE_PERSON = ("azure",)
 
 def known_models(
     settings: Mapping[str, ProviderSetting], environ: Mapping[str, str]
-) -> tuple[KnownModel, ...]:
+) -> tuple[ModelEntry, ...]:
     """In the order of the providers. InvalidInput when the settings have one that makes no sense."""
     return tuple(
         model
@@ -28,17 +28,17 @@ def known_models(
 
 def _models(
     provider: ModelProvider, setting: ProviderSetting, environ: Mapping[str, str]
-) -> Iterator[KnownModel]:
+) -> Iterator[ModelEntry]:
     if provider.kind == OFFLINE:
         for file in KNOWN.values():
             if is_ready(file, environ):
                 name, about = f"{OFFLINE}:{file.name}", "tiny; needs no key and no network"
-                yield KnownModel(name, about, window=file.window, tools=False, images=False)
+                yield ModelEntry(name, about, window=file.window, tools=False, images=False)
         return
     if not provider.installed or (provider.needs_key and not has_key(provider, environ)):
         return
     for name, model in setting.models.items():
-        yield KnownModel(
+        yield ModelEntry(
             f"{provider.name}:{name}",
             provider.title,
             window=model.window,
@@ -47,4 +47,4 @@ def _models(
         )
     usual = provider.needs_key and provider.name not in _NAMED_BY_THE_PERSON
     if usual and provider.example and provider.example not in setting.models:
-        yield KnownModel(f"{provider.name}:{provider.example}", provider.title)
+        yield ModelEntry(f"{provider.name}:{provider.example}", provider.title)

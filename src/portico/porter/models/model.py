@@ -188,16 +188,6 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     tiny: bool = False
 
 
-class KnownModel(msgspec.Struct, frozen=True):
-    """A model that a user can choose, named `provider:model`. `window` is in tokens, None if unknown."""
-
-    name: str
-    about: str = ""
-    window: int | None = None
-    tools: bool = True
-    images: bool = True
-
-
 class Model(Protocol):
     @property
     def name(self) -> str:

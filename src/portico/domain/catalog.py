@@ -1,0 +1,64 @@
+"""Entries of the catalog: the agents, models, providers, scenarios and prompts to choose from."""
+
+from typing import Literal
+
+import msgspec
+
+
+class AgentEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An agent: its command, and whether it can be started. `hint` says how to install or repair it."""
+
+    name: str
+    command: tuple[str, ...]
+    installed: bool
+    default: bool = False
+    hint: str | None = None
+    problem: str | None = None
+
+
+class ModelEntry(msgspec.Struct, frozen=True):
+    """A model, as `provider:model`. `window` is in tokens, None if unknown."""
+
+    name: str
+    about: str = ""
+    window: int | None = None
+    tools: bool = True
+    images: bool = True
+
+
+class ListedScenario(msgspec.Struct, frozen=True, kw_only=True):
+    """A scenario of Porter; `model` is empty if any will do."""
+
+    name: str
+    description: str
+    model: str = ""
+    is_default: bool = False
+
+
+class ProviderEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A provider of models. `key_variable` is empty if it takes no key; its usual model comes first."""
+
+    name: str
+    title: str
+    ready: bool
+    detail: str
+    key_variable: str = ""
+    needs_key: bool = False
+    has_key: bool = False
+    models: tuple[str, ...] = ()
+
+
+class PromptEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt kept as a file. `problem` says why it cannot be used."""
+
+    name: str
+    description: str
+    origin: Literal["workspace", "user"]
+    problem: str = ""
+
+
+class PromptBlank(msgspec.Struct, frozen=True, kw_only=True):
+    """A place in a prompt for the person to fill in."""
+
+    name: str
+    description: str = ""
