@@ -169,7 +169,7 @@ async def test_a_server_that_dies_in_a_call_is_told_and_is_there_again_next_time
     async with ModelEndpoint(Answer(Call("math__die", "{}")), WELL) as endpoint:
         ran = await ask(portico, quick_environ(endpoint), "--allow", "other", "go")
         assert ran.code == 0
-        assert "The MCP server math ended. Its last words: out of memory" in failed_card(ran)
+        assert "The MCP server math ended. Its last output: out of memory" in failed_card(ran)
         assert "out of memory" in told(endpoint)
         endpoint.add(Answer(Call("math__add", '{"a": 1, "b": 2}')), Answer(Say("Three.")))
         again = await ask(portico, quick_environ(endpoint), "--allow", "other", "--continue", "add")
@@ -181,7 +181,7 @@ async def test_a_server_that_dies_in_a_call_is_told_and_is_there_again_next_time
     ("manners", "words"),
     [
         ("hang", "did not answer initialize"),
-        ("flood", "The MCP server math was ended: it writes what is no message"),
+        ("flood", "The MCP server math was stopped: it writes malformed messages"),
     ],
 )
 async def test_a_server_that_hangs_or_floods_is_left_out_with_a_notice(
