@@ -32,6 +32,7 @@ UPDATE_ROUNDS = 5
 ECHO = {"text": "a line of words as an agent may get them"}
 DIRECT, NONE, ONE, FIVE = "no conductor", "0 proxies", "1 in its process", "5 in its process"
 _PROGRAM = "plain"
+_ROUND_TRIP = Budget("at most", 4)
 
 
 class Client:
@@ -78,8 +79,12 @@ def measure() -> Section:
         title="portico acp between a client and a plain agent, over talking to it directly",
         lines=(
             Line(what="round trip, no conductor", samples=direct, unit="seconds"),
-            *(ratio(f"  {name}", found, direct) for name, found in round_trips.items() if name != DIRECT),
-            ratio("  what 1 in its process adds", one, direct, Budget("at most", 1)),
+            *(
+                ratio(f"  {name}", found, direct, _ROUND_TRIP if name == NONE else None)
+                for name, found in round_trips.items()
+                if name != DIRECT
+            ),
+            ratio("  what 1 in its process adds", one, direct, Budget("at most", 0.3)),
             ratio("  what 5 in its process add", five, direct),
             Line(what="updates, no conductor", samples=rate, unit="per second"),
             *(ratio(f"  {name}", found, rate) for name, found in rates.items() if name != DIRECT),

@@ -20,7 +20,7 @@ from portico.agents.registry import KNOWN_AGENTS
 
 ROUNDS = 7
 PLAIN, PORTER, ACP = "plain Python agent, json alone", "portico agent", "portico acp, plain agent"
-_BUDGET = Budget("at most", 0.2)
+_BUDGET = Budget("at most", 0.15)
 _AHEAD = Budget("at most", 1)
 _SCRIPT = re.compile(rb"#!.*(python|node)")
 

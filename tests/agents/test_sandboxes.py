@@ -79,7 +79,7 @@ def test_the_flag_comes_before_the_settings(place: Place) -> None:
     assert place.level() == "strict"
     assert place.level(flag="none", copy=True) == "none"
     assert place.level(flag="workspace") == "workspace"
-    with pytest.raises(InvalidInput, match="no level of a sandbox"):
+    with pytest.raises(InvalidInput, match="Unknown sandbox level"):
         place.level(flag="much")
 
 

@@ -166,7 +166,7 @@ def test_providers_say_what_they_need_and_a_key_makes_one_ready(portico: Portico
     [
         ({"messages": []}, "The conversation is empty."),
         ({"messages": [user({"text": "Hi"})]}, "No model has been chosen."),
-        ({"model": "nobody:x", "messages": [user({"text": "Hi"})]}, "no provider of models called"),
+        ({"model": "nobody:x", "messages": [user({"text": "Hi"})]}, "Unknown provider"),
         (
             {"messages": [user({"text": "Hi"})], "tools": [{"name": "odd", "schemaJson": "[1"}]},
             "The schema of the tool odd",

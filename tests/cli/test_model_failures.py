@@ -60,11 +60,11 @@ def failure(ran: Ran) -> Json:
 BREAKS = Answer(Say("It begins well and goes on for a while"), breaks_after=4)
 FAILURES: tuple[tuple[Reply, ErrorCode, str | None, int, str], ...] = (
     (BAD_KEY, ErrorCode.AUTH_REQUIRED, None, 3, "portico auth login openai-chat"),
-    (at_once(TOO_MANY), ErrorCode.INTERNAL, "busy", 3, "send it again"),
+    (at_once(TOO_MANY), ErrorCode.INTERNAL, "busy", 3, "try again"),
     (at_once(OVERLOADED), ErrorCode.INTERNAL, "busy", 3, "later"),
     (TOO_LONG, ErrorCode.CONTEXT_LIMIT, "full", 3, "new session"),
-    (Answer(finish="refused"), ErrorCode.INTERNAL, "refused", 3, "other words"),
-    (Refuse(400, "that makes no sense"), ErrorCode.INTERNAL, "failed", 3, "Send it again"),
+    (Answer(finish="refused"), ErrorCode.INTERNAL, "refused", 3, "Rephrase"),
+    (Refuse(400, "that makes no sense"), ErrorCode.INTERNAL, "failed", 3, "Try again"),
     (BREAKS, ErrorCode.NETWORK_TIMEOUT, "silent", 2, "Send the prompt again"),
 )
 

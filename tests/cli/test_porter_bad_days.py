@@ -64,8 +64,8 @@ def failed_card(ran: Ran) -> str:
     [
         ("import portico.porter.tools.list as tool; tool._listing = lambda *_: 1 / 0", "List ."),
         (
-            "from portico.porter.tools.context import ToolContext; ToolContext.place = lambda *_: 1 / 0",
-            "A call of list",
+            "from portico.porter.tools.context import ToolContext; ToolContext.resolve = lambda *_: 1 / 0",
+            "Failed call of list",
         ),
     ],
 )
@@ -77,7 +77,7 @@ async def test_a_tool_that_crashes_is_a_failed_call_with_words_and_the_session_g
         ran = await ask(portico, quick_environ(endpoint), *flags, "what is here?")
         assert (ran.code, ran.stream.answer) == (0, "Well then.")
         assert title in ran.stream.only("tool_started")["title"]
-        assert "A fault of Porter's own ended this" in failed_card(ran)
+        assert "An internal error in Porter ended this" in failed_card(ran)
         assert "ZeroDivision" not in ran.text
         assert "The tool crashed" in told(endpoint)
         await goes_on(portico, endpoint, *flags)
@@ -92,7 +92,7 @@ async def test_a_stream_that_breaks_in_a_tool_call_is_asked_for_again_and_the_ca
         assert len(endpoint.requests) == 3
     assert (ran.code, ran.stream.answer) == (0, "Well then.")
     (notice,) = ran.stream.notices
-    assert "broke off" in notice
+    assert "was interrupted" in notice
     assert ran.stream.only("tool_completed")["success"] is True
 
 
@@ -106,7 +106,7 @@ async def test_a_model_that_falls_silent_is_given_up_and_the_session_goes_on(por
         ran = await ask(portico, quick_environ(endpoint), *flags, "go")
         assert (ran.stream.error["code"], ran.code) == ("NETWORK_TIMEOUT", 2)
         assert ran.stream.error["details"]["modelFailure"] == "silent"
-        assert "Send it again" in ran.stream.error["details"]["suggestion"]
+        assert "Try again" in ran.stream.error["details"]["suggestion"]
         await goes_on(portico, endpoint, *flags)
 
 
@@ -117,7 +117,7 @@ async def test_too_many_requests_without_a_time_to_wait_are_tried_again_with_a_n
         ran = await ask(portico, quick_environ(endpoint), "go")
     assert (ran.code, ran.stream.answer) == (0, "Well then.")
     (notice,) = ran.stream.notices
-    assert "too many requests" in notice
+    assert "limits the rate of requests" in notice
     assert "Trying again in" in notice
 
 
@@ -158,7 +158,7 @@ async def test_a_result_of_50_mb_is_cut_for_the_model_and_for_the_log(portico: P
     portico.settings(server())
     async with ModelEndpoint(Answer(Call("math__huge", "{}")), WELL) as endpoint:
         ran = await ask(portico, quick_environ(endpoint), "--allow", "other", "go")
-        assert "of 50000000 characters are left out" in told(endpoint)
+        assert "of 50000000 characters are omitted" in told(endpoint)
         assert len(told(endpoint)) < 100_000
     assert (ran.code, ran.stream.answer) == (0, "Well then.")
     assert len(ran.out) < 1_000_000
@@ -169,7 +169,7 @@ async def test_a_server_that_dies_in_a_call_is_told_and_is_there_again_next_time
     async with ModelEndpoint(Answer(Call("math__die", "{}")), WELL) as endpoint:
         ran = await ask(portico, quick_environ(endpoint), "--allow", "other", "go")
         assert ran.code == 0
-        assert "The MCP server math ended. Its last words: out of memory" in failed_card(ran)
+        assert "The MCP server math ended. Its last output: out of memory" in failed_card(ran)
         assert "out of memory" in told(endpoint)
         endpoint.add(Answer(Call("math__add", '{"a": 1, "b": 2}')), Answer(Say("Three.")))
         again = await ask(portico, quick_environ(endpoint), "--allow", "other", "--continue", "add")
@@ -181,7 +181,7 @@ async def test_a_server_that_dies_in_a_call_is_told_and_is_there_again_next_time
     ("manners", "words"),
     [
         ("hang", "did not answer initialize"),
-        ("flood", "The MCP server math was ended: it writes what is no message"),
+        ("flood", "The MCP server math was stopped: it writes malformed messages"),
     ],
 )
 async def test_a_server_that_hangs_or_floods_is_left_out_with_a_notice(
@@ -212,7 +212,7 @@ async def test_a_model_that_obeys_what_it_reads_gets_nothing_that_the_person_did
     )
     async with ModelEndpoint(Answer(Call("read", '{"path": "notes.md"}')), obeys, WELL) as endpoint:
         ran = await ask(portico, quick_environ(endpoint), "--allow", "read", "read my notes")
-        assert "secret" not in told(endpoint).replace("may hold secrets", "")
+        assert "secret" not in told(endpoint).replace("may contain secrets", "")
     assert ran.code == 1
     assert not (portico.workspace / "made").exists()
     assert not (portico.workspace / ".portico" / "settings.json").exists()

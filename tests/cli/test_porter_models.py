@@ -97,7 +97,7 @@ async def test_the_list_of_the_model_is_the_list_of_the_person(portico: Portico,
         await asyncio.to_thread(server.ask, "WriteTodos", {"sessionId": session_id, "todos": mine})
         await asyncio.to_thread(turn, server, session_id, "and now?")
         said = json.dumps(endpoint.requests[2].body["messages"][-1], ensure_ascii=False)
-    assert "The person changed the list of things to do." in said
+    assert "The user changed the to-do list." in said
     assert "3. [pending] water the plants" in said
 
 

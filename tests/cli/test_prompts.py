@@ -151,7 +151,7 @@ def test_programs_find_the_prompts_of_a_folder_at_the_server(
         {"text": ", "},
         {"text": "the end"},
     ]
-    for name, words in (("typo", "cannot be used"), ("aks", "There is no prompt")):
+    for name, words in (("typo", "cannot be used"), ("aks", "Unknown prompt")):
         body = json.dumps(named | {"name": name}).encode()
         refused = server.call(
             "POST", SERVICE + "GetPrompt", token=server.token, body=body, content_type="application/json"
@@ -170,8 +170,8 @@ def test_porter_does_what_a_prompt_says(portico: Portico) -> None:
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (["render", "aks"], "'aks'", "Did you mean ask?"),
-        (["show", "zzz"], "'zzz'", "portico prompts list"),
+        (["render", "aks"], '"aks"', "Did you mean ask?"),
+        (["show", "zzz"], '"zzz"', "portico prompts list"),
         (["render", "ask"], "input (what to say)", "--input -"),
         (["run", "ask"], "input (what to say)", "--input -"),
         (["render", "ask", "--set", "tial=x", "--input", "x"], "tial", "Did you mean tail?"),

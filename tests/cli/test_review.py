@@ -67,12 +67,12 @@ async def test_nothing_reaches_the_files_before_it_is_applied_and_the_log_tells_
     shown = review(portico, "show")
     assert shown.text.splitlines()[:3] == ["Proposed: 2 files +2 -1", "  a.txt  +1 -1", "  notes.md  +1  new"]
     applied = review(portico, "apply")
-    assert applied.text.startswith("Applied: ")
+    assert applied.text.startswith("Applied to your files\n")
     assert (repository / "a.txt").read_text() == "one\nTWO\nthree\n"
     assert (repository / "notes.md").read_text() == "hello\n"
     assert review(portico, "undo").code == 0
     assert git(repository, "status", "--short") == ""
-    assert review(portico, "discard").text.startswith("Discarded: ")
+    assert review(portico, "discard").text.startswith("Discarded; your files are unchanged\n")
     assert f"Nothing is proposed in session {session_id}" in review(portico, "show").text
     story = [(one.status, one.revision) for one in await decisions(portico, session_id)]  # type: ignore[union-attr]
     assert story == [("open", 1), ("applied", 2), ("open", 3), ("discarded", 4)]

@@ -363,7 +363,7 @@ async def test_a_chat_goes_on_after_the_help_of_one_of_its_commands(portico: Por
     terminal = sit("chat")
     terminal.until("❯")
     terminal.press("/proposal --help\r")
-    terminal.until("takes the last apply back")
+    terminal.until("undo the last apply")
     terminal.until("❯")
     terminal.press("say on\r")
     terminal.until("✓")

@@ -122,7 +122,7 @@ class TestAProxy:
         editor = start("--proxy", "none")
         error = editor.initialize()["error"]
         assert "'none'" in error["message"]
-        assert "there: one" in error["message"]
+        assert "Available in the settings: one" in error["message"]
         editor.hang_up()
 
     def test_that_cannot_be_started_is_named_and_leaves_no_agent_behind(

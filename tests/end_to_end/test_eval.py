@@ -189,8 +189,8 @@ def test_a_provider_that_refuses_is_told_for_each_task(portico: Portico) -> None
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--model", "nonsense"), "names no model"),
-        (("--model", "anthropic:claude-sonnet-5-5"), "no key for anthropic"),
+        (("--model", "nonsense"), "is not a model name"),
+        (("--model", "anthropic:claude-sonnet-5-5"), "No key for anthropic"),
         (("--task", "add-flog"), "Did you mean add-flag?"),
     ],
 )

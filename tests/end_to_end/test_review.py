@@ -149,7 +149,7 @@ async def test_a_person_decides_in_the_chat_and_goes_on(portico: Portico) -> Non
         terminal.until("+hello")
         terminal.until("❯")
         terminal.press("/proposal apply\r")
-        terminal.until("Applied: ")
+        terminal.until("Applied to your files")
         terminal.until("❯")
         assert (portico.workspace / "new.txt").read_text() == "hello"
         terminal.press("/proposal apply\r")

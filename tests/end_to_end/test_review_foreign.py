@@ -65,7 +65,7 @@ def test_through_the_chat(portico: Portico, file: Path, peer: list[str], way: st
         terminal.until("1 file proposed")
         assert file.read_text() == OLD
         terminal.press("/proposal apply\r")
-        terminal.until("Applied: ")
+        terminal.until("Applied to your files")
         terminal.until("❯")
         assert file.read_text() == NEW
         terminal.press("/exit\r")

@@ -161,7 +161,7 @@ async def test_other_languages_are_read_by_the_look_of_their_lines(
     text = await explain(client, folder, symbol)
     assert f"**`{symbol}`** — {kind} in `{name}:{line}`" in text
     assert signature in text
-    assert f"The name `{symbol}` is used" in text or "No use of it was found." in text
+    assert f"The name `{symbol}` is used" in text or "No uses were found." in text
     if source.startswith("/"):
         assert "> " in text
 

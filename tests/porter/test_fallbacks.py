@@ -63,7 +63,7 @@ async def test_secrets_and_git_are_left_alone(state: Path, folder: Path) -> None
         for name in (".env", "innocent"):
             client.forget()
             await client.prompt(session, f"/read {name}")
-            assert "may hold secrets" in client.text
+            assert "may contain secrets" in client.text
         client.forget()
         await client.prompt(session, "/write .git/hooks/pre-commit\nexit 1")
         assert "belongs to git" in client.text
@@ -177,5 +177,5 @@ async def test_a_client_that_cannot_be_asked_is_a_refusal(state: Path, folder: P
         session = await client.open(folder)
         client.end._serve = {}
         await client.prompt(session, "/run touch made")
-        assert "Nobody could be asked for permission" in client.text
+        assert "Permission could not be requested" in client.text
     assert not (folder / "made").exists()

@@ -28,7 +28,7 @@ async def test_files_are_put_right_and_the_changed_ones_named(client: Client, pr
     session = await client.open(project)
     assert await client.prompt(session, "/fix") == "end_turn"
     assert client.text == (
-        "By `ruff.toml`, this project is put right with `.venv/bin/ruff check --fix .`, "
+        "According to `ruff.toml`, this project uses `.venv/bin/ruff check --fix .`, "
         "then `.venv/bin/ruff format .`.\n\n"
         "Changed 1 file:\n\n- `src/ugly.py`"
     )
@@ -109,7 +109,7 @@ async def test_a_place_that_is_missing_or_outside_is_refused(
 ) -> None:
     session = await client.open(project)
     await client.prompt(session, f"/fix {argument}")
-    assert "There is no file or folder" in client.text or "is outside the folders" in client.text
+    assert "No such file or folder" in client.text or "is outside the folders" in client.text
     assert client.calls == []
 
 

@@ -53,7 +53,7 @@ async def test_free_text_gets_an_honest_answer(client: Client, folder: Path, tex
     assert "`portico models pull smollm2`" in client.text
     assert 'portico exec --agent claude "…"' in client.text
     assert "--agent-command" in client.text
-    assert "`/help` shows every command." in client.text
+    assert "`/help` lists all commands." in client.text
     assert client.calls == []
 
 
@@ -65,7 +65,7 @@ async def test_the_examples_fit_the_folder_and_the_question(client: Client, fold
     await client.prompt(session, "What does parse_config do?")
     assert "- `/explain parse_config` shows" in client.text
     assert "- `/test` runs the tests of this project, with `.venv/bin/pytest`" in client.text
-    assert "- `/fix` puts the code in order, with `.venv/bin/ruff check --fix .`" in client.text
+    assert "- `/fix` formats the code, with `.venv/bin/ruff check --fix .`" in client.text
     client.forget()
     (folder / "inner").mkdir()
     session = await client.open(folder / "inner")
@@ -83,7 +83,7 @@ async def test_a_pasted_word_of_megabytes_is_answered_at_once(client: Client, fo
 async def test_an_empty_prompt_is_answered_too(client: Client, folder: Path) -> None:
     session = await client.open(folder)
     assert await client.prompt(session, " \n ") == "end_turn"
-    assert "That prompt holds no text." in client.text
+    assert "The prompt is empty." in client.text
     request = schema.PromptRequest(session_id=session, prompt=[])
     assert (await client.end.prompt(request)).stop_reason == "end_turn"
 

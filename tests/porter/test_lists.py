@@ -27,7 +27,7 @@ async def test_things_to_do_are_added_done_and_removed(client: Client, folder: P
     await client.prompt(session, "/todo")
     assert entries(client) == [("run them", "pending")]
     await client.prompt(session, "/todo clear")
-    assert "Nothing to do." in client.text
+    assert "The to-do list is empty." in client.text
     assert entries(client) == []
 
 
@@ -36,7 +36,7 @@ async def test_lists_belong_to_their_session(client: Client, folder: Path) -> No
     await client.prompt(one, "/todo add mine")
     client.forget()
     await client.prompt(other, "/todo list")
-    assert client.text == "Nothing to do. `/todo add <text>` adds something."
+    assert client.text == "The to-do list is empty. `/todo add <text>` adds an item."
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ async def test_a_plan_is_set_and_followed_step_by_step(client: Client, folder: P
     await client.prompt(session, "/plan\n- other\n* steps\n3. entirely")
     assert [content for content, _ in entries(client)] == ["other", "steps", "entirely"]
     await client.prompt(session, "/plan clear")
-    assert client.text.endswith("There is no plan. `/plan first step; second step` makes one.")
+    assert client.text.endswith("There is no plan. `/plan first step; second step` creates one.")
 
 
 async def test_the_plan_and_the_todos_are_shown_together(client: Client, folder: Path) -> None:
@@ -81,4 +81,4 @@ async def test_the_plan_and_the_todos_are_shown_together(client: Client, folder:
 async def test_ticking_off_a_step_that_is_not_there_changes_nothing(client: Client, folder: Path) -> None:
     session = await client.open(folder)
     await client.prompt(session, "/plan done 1")
-    assert "the list is empty" in client.text
+    assert "The list is empty" in client.text

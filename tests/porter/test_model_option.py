@@ -19,7 +19,7 @@ from tests.porter.loop.scripted import NAME, Say, ScriptedModel
 def setup(model: ScriptedModel, opened: list[str]) -> SetupReader:
     def check(name: str) -> None:
         if ":" not in name:
-            raise InvalidInput(f"{name!r} names no model.")
+            raise InvalidInput(f"{name!r} is not a model name.")
 
     def of(_: Path) -> PorterSetup:
         base = model.setup()(Path())
@@ -76,7 +76,7 @@ async def test_a_name_that_is_no_model_changes_nothing(state: Path, folder: Path
     async with connected(state, setup_of=setup(model, opened)) as client:
         session = await client.open(folder)
         await choose(client, session, "some:big")
-        with pytest.raises(RpcError, match="names no model"):
+        with pytest.raises(RpcError, match="is not a model name"):
             await choose(client, session, "nonsense")
         await client.prompt(session, "hello")
     assert opened == ["some:big"]
@@ -101,4 +101,4 @@ async def test_a_list_for_nobody_or_of_nonsense_is_passed_over(client: Client, f
     client.end.write_todos(extensions.WrittenTodos(session_id="nobody", todos=[]))
     client.end._connection.notify(extensions.TODOS, Raw(b'{"sessionId": 7}'))
     await client.prompt(session, "/todo")
-    assert "Nothing to do." in client.text
+    assert "The to-do list is empty." in client.text

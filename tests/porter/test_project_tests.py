@@ -134,8 +134,8 @@ async def test_a_makefile_is_enough_and_others_are_mentioned(client: Client, fol
 async def test_no_tests_are_an_honest_answer(client: Client, folder: Path) -> None:
     session = await client.open(folder)
     assert await client.prompt(session, "/test") == "end_turn"
-    assert "No tests were found that Porter knows how to run." in client.text
-    assert "`/run <command>` runs anything" in client.text
+    assert "Porter found no tests that it can run." in client.text
+    assert "`/run <command>` runs any command" in client.text
     assert client.calls == []
 
 
@@ -146,13 +146,13 @@ async def test_a_runner_that_is_not_installed_is_named(state: Path, folder: Path
         session = await client.open(folder)
         await client.prompt(session, "/test")
         assert "- pytest.ini configures pytest, but no pytest was found" in client.text
-        assert "- Cargo.toml is there, but cargo was not found" in client.text
+        assert "- Cargo.toml exists, but cargo was not found" in client.text
 
 
 async def test_arguments_that_cannot_be_split_are_explained(client: Client, pytest_project: Path) -> None:
     session = await client.open(pytest_project)
     await client.prompt(session, "/test 'unclosed")
-    assert "cannot be understood: No closing quotation" in client.text
+    assert "Invalid arguments: No closing quotation" in client.text
     assert client.calls == []
 
 

@@ -47,7 +47,7 @@ async def test_a_long_file_is_cut_and_the_way_on_is_shown(client: Client, folder
     await client.prompt(session, "/read long.txt")
     assert f"lines 1 to {MAX_LINES}" in client.text
     assert f"line {MAX_LINES + 1}\n" not in client.text
-    assert client.text.endswith(f"There is more: `/read long.txt:{MAX_LINES + 1}-` goes on.")
+    assert client.text.endswith(f"There is more: continue with `/read long.txt:{MAX_LINES + 1}-`.")
     assert len(client.updates(schema.AgentMessageChunk)) > 2
     client.forget()
     await client.prompt(session, f"/read long.txt:{MAX_LINES + 1}-")
@@ -60,7 +60,7 @@ async def test_one_endless_line_is_cut_too(client: Client, folder: Path) -> None
     session = await client.open(folder)
     await client.prompt(session, "/read wide.txt")
     assert len(client.text) < 50_000
-    assert "cut off here" in client.text
+    assert "The rest is not shown" in client.text
 
 
 async def test_fences_in_a_file_do_not_end_the_block(client: Client, folder: Path) -> None:
@@ -75,7 +75,7 @@ async def test_a_missing_file_fails_with_names_that_are_like_it(client: Client, 
     (folder / "src" / "server.py").write_text("")
     session = await client.open(folder)
     assert await client.prompt(session, "/read sever.py") == "end_turn"
-    assert "There is no file `sever.py`." in client.text
+    assert "No such file: `sever.py`." in client.text
     client.forget()
     await client.prompt(session, "/read server.py")
     assert "Did you mean `src/server.py`?" in client.text

@@ -95,7 +95,7 @@ async def test_what_was_asked_for_is_what_is_found(
     async with connected(state, environ=environ) as client:
         session = await client.open(files)
         await client.prompt(session, f"/search {query}")
-        word = "Nothing found" if found == 0 else f"Found {found} match"
+        word = "No matches" if found == 0 else f"Found {found} match"
         assert client.text.startswith(word)
 
 
@@ -118,7 +118,7 @@ async def test_a_match_in_a_very_long_line_is_found_and_shown_by_its_beginning(
 async def test_a_broken_expression_is_explained_and_nothing_is_run(client: Client, files: Path) -> None:
     session = await client.open(files)
     await client.prompt(session, "/search /(unclosed/")
-    assert "is not a regular expression: missing )" in client.text
+    assert "is not a valid regular expression: missing )" in client.text
     assert client.calls == []
 
 
@@ -134,7 +134,7 @@ async def test_nothing_to_search_for_is_answered_with_the_usage(
 async def test_a_place_that_is_missing_or_outside_is_refused(client: Client, files: Path) -> None:
     session = await client.open(files)
     await client.prompt(session, '/search "needle" missing')
-    assert "There is no file or folder `missing` here." in client.text
+    assert "No such file or folder: `missing`." in client.text
     client.forget()
     await client.prompt(session, "/search needle /etc")
     assert "is outside the folders of this session" in client.text

@@ -65,7 +65,7 @@ async def test_a_relative_folder_is_refused_as_bad_parameters(client: Client, fo
 
 
 async def test_a_folder_that_is_not_there_is_refused_as_bad_parameters(client: Client, folder: Path) -> None:
-    with pytest.raises(RpcError, match="not a folder") as caught:
+    with pytest.raises(RpcError, match="not an existing folder") as caught:
         await client.open(folder / "missing")
     assert caught.value.code == INVALID_PARAMS
 
@@ -129,7 +129,7 @@ async def test_a_long_list_comes_in_pages_that_miss_and_repeat_nothing(client: C
         pages += 1
     assert seen == wanted[::-1]
     assert pages == 3
-    with pytest.raises(RpcError, match="not a cursor") as caught:
+    with pytest.raises(RpcError, match="invalid cursor") as caught:
         await client.end.list_sessions(schema.ListSessionsRequest(cursor="nonsense"))
     assert caught.value.code == INVALID_PARAMS
 
@@ -280,7 +280,7 @@ async def test_a_transcript_that_cannot_be_written_fails_the_turn_loudly(state: 
         session = await client.open(folder)
         transcript_of(state, session).rename(state / "elsewhere")
         transcript_of(state, session).mkdir()
-        with pytest.raises(RpcError, match="cannot keep its transcript"):
+        with pytest.raises(RpcError, match="cannot write its transcript"):
             await client.prompt(session, "/todo add lost")
         transcript_of(state, session).rmdir()
         (state / "elsewhere").rename(transcript_of(state, session))
@@ -291,7 +291,7 @@ async def test_a_transcript_that_cannot_be_written_fails_the_turn_loudly(state: 
 async def test_a_state_folder_that_cannot_be_made_fails_the_new_session(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     async with connected(tmp_path / "file") as client:
-        with pytest.raises(RpcError, match="cannot make its folder"):
+        with pytest.raises(RpcError, match="cannot create its folder"):
             await client.open(folder)
 
 

@@ -182,7 +182,7 @@ async def test_text_in_several_places_needs_the_word_all(client: Client, folder:
     (folder / "a.txt").write_text("one\ntwo\none\n")
     session = await client.open(folder)
     await client.prompt(session, "/edit a.txt s/one/three/")
-    assert "stands in 2 places, on the lines 1, 3." in client.text
+    assert "occurs in 2 places, on lines 1, 3." in client.text
     assert "add `all`" in client.text
     assert client.questions == []
     assert (folder / "a.txt").read_text() == "one\ntwo\none\n"

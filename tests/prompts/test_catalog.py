@@ -40,7 +40,7 @@ def shelves(tmp_path: Path) -> Shelves:
 
 def test_without_folders_there_are_no_prompts(shelves: Shelves) -> None:
     assert shelves.catalog.entries() == []
-    with pytest.raises(InvalidInput, match="no prompt 'x'") as caught:
+    with pytest.raises(InvalidInput, match='Unknown prompt "x"') as caught:
         shelves.catalog.find("x")
     assert str(shelves.own / "NAME.md") in str(caught.value.suggestion)
 
@@ -80,7 +80,7 @@ def test_a_broken_file_spoils_no_other_and_lets_no_namesake_through(shelves: She
 def test_only_what_is_listed_can_be_had(shelves: Shelves, name: str) -> None:
     shelves.write(shelves.own / "a.md")
     shelves.write(shelves.own.parent / "secret.md")
-    with pytest.raises(InvalidInput, match="There is no prompt"):
+    with pytest.raises(InvalidInput, match="Unknown prompt"):
         shelves.catalog.find(name)
 
 
@@ -114,7 +114,7 @@ def test_links_may_not_lead_out(shelves: Shelves, tmp_path: Path) -> None:
     (shelves.own / "around").symlink_to(shelves.own)
     (shelves.own / "alias.md").symlink_to("real.md")
     assert list(shelves.problems) == ["around/", "folder/", "loop", "nowhere", "out"]
-    assert "leads out" in shelves.problems["out"]
+    assert "outside" in shelves.problems["out"]
     assert shelves.catalog.find("alias")[1].text == "inside"
 
 
@@ -130,7 +130,7 @@ def test_the_folder_of_a_workspace_may_not_be_elsewhere_but_the_user_may_keep_th
         ("/", "workspace"),
         ("a", "user"),
     ]
-    assert "leads out" in shelves.problems["/"]
+    assert "outside" in shelves.problems["/"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")

@@ -66,10 +66,10 @@ export class ComposerPage {
           const { session, ...rest } = await gateway.client.getSession(...call);
           return { ...rest, session: this.#detail(session ?? create(SessionDetailSchema)) };
         },
-        invoke: (request, ...options) => {
+        submitPrompt: (request, ...options) => {
           const files = (request.attachments ?? []).map(({ name = "" }) => name);
           this.prompts.push({ text: request.text ?? "", files });
-          return gateway.client.invoke(request, ...options);
+          return gateway.client.submitPrompt(request, ...options);
         },
         listSessions: () =>
           Promise.resolve(

@@ -196,7 +196,7 @@ describe("sending", () => {
       window.composer.server.setDesk({ queue });
     });
     await page.click("text=Send now");
-    await expect.poll(() => calls("invoke")).toBe(1);
+    await expect.poll(() => calls("submitPrompt")).toBe(1);
     await expect.poll(() => page.locator("[aria-label='Edit: later']").count()).toBe(0);
   });
 

@@ -340,7 +340,7 @@ describe("sending", () => {
   test("the draft goes when the server has the prompt, and not before", async () => {
     const page = await new Page().live();
     page.type("hello");
-    const release = page.server.hold("invoke");
+    const release = page.server.hold("submitPrompt");
     const sent = page.session.send(outgoing("hello"));
     await page.environment.pass(1_000);
     expect(page.draft).toBe("hello");
@@ -374,7 +374,7 @@ describe("sending", () => {
   test("what is typed behind a prompt on its way stays", async () => {
     const page = await new Page().live();
     page.type("hello");
-    const release = page.server.hold("invoke");
+    const release = page.server.hold("submitPrompt");
     const sent = page.session.send(outgoing("hello"));
     page.type("hello\nand another thing");
     release();
@@ -392,7 +392,7 @@ describe("sending", () => {
   test("a prompt whose answer was lost is not asked for twice", async () => {
     const page = await new Page().live();
     page.type("hello");
-    const release = page.server.hold("invoke's answer");
+    const release = page.server.hold("submitPrompt's answer");
     const sent = page.session.send(outgoing("hello"));
     await quiet();
     page.server.kill();
@@ -417,7 +417,7 @@ describe("sending", () => {
       before.type("hello");
       if (draft === "saved")
         await until(before.environment, "the draft is kept", () => before.server.desk.draft === "hello");
-      before.server.hold("invoke's answer");
+      before.server.hold("submitPrompt's answer");
       void before.session.send(outgoing("hello"));
       await quiet();
       const after = await new Page(before.server, before.draftStore, "page-2").live();
@@ -433,7 +433,7 @@ describe("sending", () => {
   test("a prompt that never arrived is still a draft on the next page", async () => {
     const before = await new Page().live();
     before.type("hello");
-    before.server.hold("invoke");
+    before.server.hold("submitPrompt");
     void before.session.send(outgoing("hello"));
     await quiet();
     const after = await new Page(before.server, before.draftStore, "page-2").live();
@@ -445,7 +445,7 @@ describe("sending", () => {
     const page = await new Page().live();
     page.server.busy = true;
     page.type("hello");
-    const release = page.server.hold("invoke's answer");
+    const release = page.server.hold("submitPrompt's answer");
     const sent = page.session.send(outgoing("hello"));
     await quiet();
     page.server.kill();
@@ -496,7 +496,7 @@ describe("sending", () => {
   test("a lost prompt is found although thousands of events were missed", async () => {
     const page = await new Page().live();
     page.type("hello");
-    const release = page.server.hold("invoke's answer");
+    const release = page.server.hold("submitPrompt's answer");
     const sent = page.session.send(outgoing("hello"));
     await quiet();
     page.server.kill();

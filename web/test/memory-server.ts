@@ -17,15 +17,16 @@ import {
   SessionDetailSchema,
   WhenBusy,
   type Desk,
-  type InvokeRequest,
   type QueuedPrompt,
+  type SubmitPromptRequest,
   type SessionDetail,
   type SubmitClientEventRequest,
 } from "../src/generated/portico/v1/agent_pb";
 import { ErrorCode, ErrorDetailsSchema, TurnState, type Event } from "../src/generated/portico/v1/events_pb";
 import { Log } from "./events";
 
-type InvokeUpdate = { case: "event"; value: Event } | { case: "queued"; value: QueuedPrompt };
+type PromptOutcome =
+  { case: "event"; value: Event } | { case: "queued"; value: QueuedPrompt } | { case: undefined };
 type Update =
   { case: "event"; value: Event } | { case: "desk"; value: Desk } | { case: "heartbeat"; value: object };
 
@@ -159,7 +160,7 @@ export class MemoryServer {
         return { events: this.log.events.slice(begin, end), more: begin > 0 };
       },
       watch: ({ afterSeq }, { signal }) => this.#watch(Number(afterSeq), signal),
-      invoke: (request) => this.#invoke(request),
+      submitPrompt: (request) => this.#submitPrompt(request),
       submitClientEvent: async ({ event }) => {
         if (event.case === "draft" && event.value.text.length > 1_000) {
           throw refusal("That is too long.", Code.InvalidArgument, ErrorCode.INVALID_INPUT);
@@ -216,7 +217,7 @@ export class MemoryServer {
   }
 
   /** The prompt is in the log before the caller hears of it; in between anything may happen. */
-  async *#invoke({ text, whenBusy }: InvokeRequest): AsyncGenerator<{ update: InvokeUpdate }> {
+  async #submitPrompt({ text, whenBusy }: SubmitPromptRequest): Promise<{ outcome: PromptOutcome }> {
     const life = this.#lives;
     if (text === "refuse")
       throw refusal("The agent is not installed.", Code.FailedPrecondition, ErrorCode.AGENT_NOT_FOUND);
@@ -224,17 +225,16 @@ export class MemoryServer {
       const queued = create(QueuedPromptSchema, { promptId: `q${this.desk.queue.length + 1}`, text });
       this.setDesk({ queue: [...this.desk.queue, queued] });
       await this.#answering(life);
-      yield { update: { case: "queued", value: queued } };
-      return;
+      return { outcome: { case: "queued", value: queued } };
     }
     this.write((log) => log.prompt(text));
     const event = this.log.events.at(-2);
     await this.#answering(life);
-    if (event !== undefined) yield { update: { case: "event", value: event } };
+    return { outcome: event === undefined ? { case: undefined } : { case: "event", value: event } };
   }
 
   async #answering(life: number): Promise<void> {
-    await this.#letGo("invoke's answer");
+    await this.#letGo("submitPrompt's answer");
     if (life !== this.#lives) throw new ConnectError("killed", Code.Unavailable);
   }
 }

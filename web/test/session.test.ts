@@ -437,6 +437,6 @@ describe("sending", () => {
       "The prompt is 50 MB with attachments; the limit is 30 MB. " +
         "Put long text in a file of the folder and mention it with @.",
     );
-    expect(server.called("invoke")).toBe(0);
+    expect(server.called("submitPrompt")).toBe(0);
   });
 });

@@ -1,1 +1,1 @@
-"""Owns settings, who owns each of them, their precedence, and secrets."""
+"""Settings, their owners and precedence, and secrets."""

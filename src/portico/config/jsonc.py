@@ -13,7 +13,7 @@ _TOKEN = re.compile(
 
 
 def to_json(text: str) -> str:
-    """The same document as plain JSON. Line breaks stay, so an error's line is still right."""
+    """Convert a document to plain JSON. Line breaks are kept, so that line numbers of errors are right."""
     return _TOKEN.sub(_replacement, text)
 
 

@@ -20,7 +20,7 @@ _COMMA = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*+,", re.DOTALL)
 
 
 class _Member:
-    """One member of the outermost object: where its name begins, and where its value is."""
+    """The position of one member of the top-level object."""
 
     def __init__(self, name: str, start: int) -> None:
         self.name = name
@@ -30,13 +30,13 @@ class _Member:
 
 
 def with_member(text: str, name: str, value: str | None) -> str:
-    """The document with a member of its outermost object set to JSON text, or taken away with None."""
+    """Return the document with a member of its top-level object set to JSON text, or removed with None."""
     if not text.strip():
         text = "{\n}\n"
     opening, members = _members(text)
     named = [one for one in members if one.name == name]
     if named and value is not None:
-        # Of several with one name the last one counts.
+        # Of duplicate members the last one counts.
         return text[: named[-1].value_start] + value + text[named[-1].value_end :]
     if value is None:
         for member in reversed(named):
@@ -49,11 +49,11 @@ def with_member(text: str, name: str, value: str | None) -> str:
 
 
 def _without(text: str, member: _Member) -> str:
-    """Cut a member with the comma that belongs to it and the line it leaves empty."""
+    """Remove a member, its comma and the line that becomes empty."""
     end = member.value_end
     before = text[: member.start].rstrip()
     if after := _COMMA.match(text, end):
-        # A comment between the value and its comma says something about the value.
+        # A comment between the value and its comma belongs to the value.
         end = after.end()
     elif before.endswith(","):
         return before[:-1] + text[end:]
@@ -101,5 +101,5 @@ def _members(text: str) -> tuple[int, list[_Member]]:
 def _broken() -> InvalidInput:
     return InvalidInput(
         "The settings file is not a JSON object.",
-        suggestion="Mend the file, or move it away to start afresh.",
+        suggestion="Fix the file, or move it away to start over.",
     )

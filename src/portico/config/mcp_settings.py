@@ -15,7 +15,7 @@ FindVariable = Callable[[str], str | None]
 class McpServerSetting(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """A `command` or a `url`. In values of `env` and `headers`, `${NAME}` stands for a variable or a kept secret."""
+    """An MCP server. In values of `env` and `headers`, `${NAME}` is replaced by a variable or a stored secret."""
 
     command: str | None = None
     args: tuple[str, ...] = ()
@@ -25,28 +25,28 @@ class McpServerSetting(
     disabled: bool = False
 
     def check(self, name: str) -> None:
-        """InvalidInput unless it is one of both."""
+        """Raise InvalidInput unless it has either a command or a URL."""
         if (self.command is None) == (self.url is None):
             raise InvalidInput(
                 f"mcpServers.{name} needs either a command or a url.",
-                suggestion='As in: {"command": "my-server", "args": []} or {"url": "https://…"}',
+                suggestion='For example: {"command": "my-server", "args": []} or {"url": "https://…"}',
             )
         if self.url is not None and not self.url.startswith(("http://", "https://")):
             raise InvalidInput(
-                f"mcpServers.{name}: {self.url} is no web address.",
-                suggestion="It begins with http:// or https://",
+                f"mcpServers.{name}: {self.url} is not a web address.",
+                suggestion="It must begin with http:// or https://",
             )
 
 
 def substitute_variables(values: dict[str, str], find: FindVariable, where: str) -> dict[str, str]:
-    """The values with what stands for a variable put in. InvalidInput when there is none of a name."""
+    """Return the values with variables replaced. Raises InvalidInput for an unknown variable."""
 
     def value_of(found: re.Match[str]) -> str:
         value = find(found[1])
         if value is None:
             raise InvalidInput(
-                f"{where} needs {found[1]}, which is not there.",
-                suggestion=f"Set {found[1]} in the environment, or keep it as a secret.",
+                f"{where} needs {found[1]}, which is not set.",
+                suggestion=f"Set {found[1]} in the environment, or store it as a secret.",
             )
         return value
 

@@ -10,11 +10,11 @@ _Number = TypeVar("_Number", int, float)
 
 
 class _Written(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What Portico writes into a settings file itself: only what was said."""
+    """Base of settings that Portico writes; defaults are left out."""
 
 
 class PriceSetting(_Written, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Dollars for a million tokens. What is cached costs as much as other input, unless it says otherwise."""
+    """Prices in dollars per million tokens. Cached input costs as much as other input by default."""
 
     input: float
     output: float
@@ -23,7 +23,7 @@ class PriceSetting(_Written, frozen=True, kw_only=True, rename="camel", forbid_u
 
 
 class ModelSetting(_Written, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What the person knows better than the published lists."""
+    """Facts about a model that override the published lists."""
 
     price: PriceSetting | None = None
     window: int | None = None
@@ -32,10 +32,9 @@ class ModelSetting(_Written, frozen=True, kw_only=True, rename="camel", forbid_u
 
 
 class ProviderSetting(_Written, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A provider of the user's own, or what differs in one that is built in.
+    """A custom provider, or changes of a built-in one.
 
-    `kind` is the built-in provider whose language it speaks; one with an address of its own and no kind
-    speaks OpenAI's chat completions.
+    `kind` is the built-in provider with the same API; the default for a custom address is `openai-chat`.
     """
 
     kind: str | None = None
@@ -45,7 +44,7 @@ class ProviderSetting(_Written, frozen=True, kw_only=True, rename="camel", forbi
 
 
 class Allowance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """At most so many tokens, sent and received together, and so many dollars. None is no limit."""
+    """Limits for input and output tokens together, and for dollars; None for no limit."""
 
     tokens: int | None = None
     dollars: float | None = None
@@ -56,28 +55,28 @@ class Allowance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         )
 
     def over(self, other: "Allowance") -> "Allowance":
-        """This one, and the other in what it leaves open."""
+        """Return these limits, with those of the other where these are None."""
         return Allowance(
             tokens=other.tokens if self.tokens is None else self.tokens,
             dollars=other.dollars if self.dollars is None else self.dollars,
         )
 
     def __str__(self) -> str:
-        """As `parse_allowance` reads it."""
+        """Format the limits for `parse_allowance`."""
         dollars = [] if self.dollars is None else [f"${self.dollars!r}"]
         tokens = [] if self.tokens is None else [str(self.tokens)]
         return ",".join([*dollars, *tokens])
 
 
 class BudgetSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What Porter may spend in one turn, in one session, and in one day over all sessions."""
+    """Spending limits for a turn, a session, and a day over all sessions."""
 
     turn: Allowance = Allowance()
     session: Allowance = Allowance()
     day: Allowance = Allowance()
 
     def at_most(self, other: "BudgetSetting") -> "BudgetSetting":
-        """Both hold: the lower of each."""
+        """Return the lower limits of both."""
         return BudgetSetting(
             turn=self.turn.at_most(other.turn),
             session=self.session.at_most(other.session),
@@ -86,15 +85,15 @@ class BudgetSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def parse_allowance(text: str) -> Allowance:
-    """An allowance as people write it: `$0.50`, `200000`, `200k`, `$1,2m` for both. InvalidInput if it is none."""
+    """Parse limits such as `$0.50`, `200000`, `200k`, or `$1,2m` for both. Raises InvalidInput."""
     found = Allowance()
     for word in text.replace(" ", "").lower().split(","):
         dollars = word.startswith("$")
         number = _number(word.removeprefix("$"), {} if dollars else {"k": 1e3, "m": 1e6})
         if number is None:
             raise InvalidInput(
-                f"{text!r} is no budget.",
-                suggestion="As in: $0.50, or 200k tokens as 200k, or both: $0.50,200k",
+                f'"{text}" is not a valid budget.',
+                suggestion="For example: $0.50, or 200k for tokens, or both: $0.50,200k",
             )
         found = (
             msgspec.structs.replace(found, dollars=number)

@@ -1,7 +1,7 @@
 """Folders for state, configuration and cache.
 
-`PORTICO_HOME` moves all three to one place; without it they are where the platform wants them.
-The environment is handed in: nothing here looks it up.
+`PORTICO_HOME` moves all three to one folder; without it they follow the conventions of the platform.
+The environment is passed in, never read here.
 """
 
 import sys
@@ -12,17 +12,17 @@ from portico.domain.errors import InvalidInput
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
-    """The event log, leases, transcripts: what must not be lost."""
+    """Return the folder of the event log, leases and transcripts, which must not be lost."""
     return _folder(environ, "state", "XDG_STATE_HOME", ".local/state", "LOCALAPPDATA")
 
 
 def config_folder(environ: Mapping[str, str]) -> Path:
-    """The user's settings."""
+    """Return the folder of the user's settings."""
     return _folder(environ, "config", "XDG_CONFIG_HOME", ".config", "APPDATA")
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """What can be fetched or made again."""
+    """Return the folder of files that can be downloaded or built again."""
     return _folder(environ, "cache", "XDG_CACHE_HOME", ".cache", "LOCALAPPDATA")
 
 
@@ -35,12 +35,12 @@ def _folder(environ: Mapping[str, str], part: str, xdg: str, fallback: str, wind
     if sys.platform == "darwin":
         return user / "Library" / ("Caches" if part == "cache" else "Application Support") / "portico" / part
     named = Path(environ.get(xdg, ""))
-    # One that is not absolute does not count, as its specification says.
+    # The specification says to ignore a path that is not absolute.
     return (named if named.is_absolute() else user / fallback) / "portico"
 
 
 def expand_user_path(text: str) -> Path:
-    """A path as people write it: `~` is their home. A user whom nobody knows is a name like any other."""
+    """Expand `~` in a path. `~name` with an unknown user stays as it is."""
     try:
         return Path(text).expanduser()
     except RuntimeError:
@@ -52,6 +52,6 @@ def _home(text: str) -> Path:
         return Path(text).expanduser().absolute()
     except RuntimeError as error:
         raise InvalidInput(
-            f"PORTICO_HOME is {text}, and there is no such user.",
+            f"PORTICO_HOME is {text}, but this user does not exist.",
             suggestion="Set it to a folder, or unset it.",
         ) from error

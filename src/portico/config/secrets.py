@@ -1,7 +1,7 @@
-"""Secrets for agents, kept in the system's keyring or in memory.
+"""Secrets for agents, stored in the system's keyring or in memory.
 
-They leave here only as the environment of an agent. The file of names holds no secret; a keyring
-cannot be asked what it has.
+They are only passed on as environment variables of an agent. A file lists their names, because a keyring cannot
+list its entries.
 """
 
 import json
@@ -26,7 +26,7 @@ _MAX_VALUE = 16 * 1024
 
 
 class Keyring(Protocol):
-    """The part of the `keyring` package that is used here."""
+    """The part of the `keyring` package that is used."""
 
     def get_password(self, service: str, name: str) -> str | None: ...
 
@@ -42,9 +42,9 @@ class Secrets:
         self._memory: dict[str, str] = {}
 
     def keep(self, name: str, value: str) -> SecretStorage:
-        """Keep a secret under the name of an environment variable, or take it away when empty.
+        """Store a secret under the name of an environment variable, or remove it if empty.
 
-        AuthRequired when the keyring is locked.
+        Raises AuthRequired if the keyring is locked.
         """
         _check(name, value)
         self._memory.pop(name, None)
@@ -66,7 +66,7 @@ class Secrets:
         return "keyring"
 
     def environment(self) -> dict[str, str]:
-        """Every secret, as an agent finds it. What a locked keyring does not give out is missing."""
+        """Return all secrets as environment variables. Those in a locked keyring are missing."""
         found = dict(self._memory)
         for name in sorted(self.names()) if self._keyring is not None else ():
             try:
@@ -79,7 +79,7 @@ class Secrets:
         return found
 
     def value(self, name: str) -> str | None:
-        """One secret, for a part of Portico that is an agent itself. AuthRequired when the keyring is locked."""
+        """Return one secret. Raises AuthRequired if the keyring is locked."""
         if self._keyring is None or name not in self.names():
             return self._memory.get(name)
         try:
@@ -88,16 +88,16 @@ class Secrets:
             raise _locked(name, error) from error
 
     def names(self) -> set[str]:
-        """Which secrets the keyring has. It is not opened for this."""
+        """Return the names of the secrets in the keyring, without opening it."""
         try:
             names = json.loads(self._names_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return set()
         except (OSError, ValueError) as error:
-            log.warning("the names of the secrets cannot be read: %s", error)
+            log.warning("cannot read the names of secrets: %s", error)
             return set()
         if not isinstance(names, list):
-            log.warning("the names of the secrets are no list")
+            log.warning("the names of secrets are not a list")
             return set()
         return {name for name in names if isinstance(name, str) and _NAME.fullmatch(name)}
 
@@ -112,7 +112,7 @@ class Secrets:
 
 
 def system_keyring() -> Keyring | None:
-    """The keyring of this machine; None where there is none that keeps a secret safely."""
+    """Return the system's keyring; None if there is no secure one."""
     try:
         import keyring
         from keyring.backends import fail
@@ -132,7 +132,7 @@ def _keyring_errors() -> tuple[type[Exception], ...]:
 
 def _locked(name: str, error: Exception) -> AuthRequired:
     return AuthRequired(
-        f"{name} cannot be had from the keyring, or kept there: {error}",
+        f"The keyring cannot read or store {name}: {error}",
         suggestion=f"Unlock it, or set {name} in the environment.",
     )
 
@@ -140,8 +140,8 @@ def _locked(name: str, error: Exception) -> AuthRequired:
 def _check(name: str, value: str) -> None:
     if not _NAME.fullmatch(name) or name.upper() in _FORBIDDEN:
         raise InvalidInput(
-            f"{name!r} is no name for a secret.",
-            suggestion="Use the variable that the agent reads its key from.",
+            f"{name!r} is not a valid name for a secret.",
+            suggestion="Use the name of the environment variable that the agent reads.",
         )
     if len(value) > _MAX_VALUE or any(ord(letter) < 32 for letter in value):
-        raise InvalidInput("A secret is one line of text.", suggestion="Paste the key alone.")
+        raise InvalidInput("A secret must be one line of text.", suggestion="Paste only the key.")

@@ -19,9 +19,9 @@
 | `trustedWorkspaces`  | user    | user only                                                 |
 | `trustedPackages`    | user    | user only                                                 |
 
-A workspace that is not trusted can only take away: it denies, and it lowers budgets. It chooses nothing.
-A workspace file that is broken counts as empty and is reported in `Settings.problems`; the user's own is an error.
-Flags and environment come before all of these, and are the business of the command.
+An untrusted workspace can only restrict: it can deny, and lower budgets.
+A broken workspace file counts as empty and is reported in `Settings.problems`; a broken user file is an error.
+Flags and environment variables override all of these, and are handled by the commands.
 """
 
 import os
@@ -48,20 +48,20 @@ from portico.files.regular import read_regular
 
 DEFAULT_AGENT = "porter"
 AGENT_VARIABLE = "PORTICO_AGENT"
-"""Names the agent for one run, before the settings."""
+"""Sets the agent for one run, overriding the settings."""
 DEFAULT_MODE: ReviewMode = "direct"
 WORKSPACE_FILE = Path(".portico") / "settings.json"
 _LIMIT_BYTES = 1024 * 1024
 _RULE_KINDS = frozenset((*get_args(ToolKind), "all"))
 _ENCODING = "utf-8-sig"
-"""UTF-8, and the mark that some editors of Windows put in front of it."""
-_MEND = "Mend the file, or move it away to start afresh."
+"""UTF-8, with or without a byte order mark."""
+_MEND = "Fix the file, or move it away to start over."
 _LINE_FEED = b"\n"
 _BYTE = re.compile(r"\(byte (\d+)\)$")
 
 
 class ProgramSetting(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A program of the user's: what to run, its arguments, and what its environment adds."""
+    """A program to run, with its arguments and additional environment variables."""
 
     command: str
     args: tuple[str, ...] = ()
@@ -69,9 +69,9 @@ class ProgramSetting(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class AgentSetting(ProgramSetting, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A custom agent. With `bypassPermissions` nobody is asked about what it does.
+    """A custom agent. With `bypassPermissions` its permission requests are granted without asking.
 
-    `keys` are variables with keys of model providers that it gets from the environment or the keyring.
+    `keys` are variables with keys of model providers, taken from the environment or the keyring.
     """
 
     keys: tuple[str, ...] = ()
@@ -84,9 +84,9 @@ class PermissionSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 class ReviewSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How changes reach the files of new sessions, and which files they may reach at all.
+    """The review mode of new sessions, and the files that changes may reach.
 
-    `linked` folders are shared with the place where a session works, instead of copied into it.
+    `linked` folders are shared with a session's working copy instead of copied.
     """
 
     mode: ReviewMode | None = None
@@ -96,7 +96,7 @@ class ReviewSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """One settings.json, as written."""
+    """The content of one settings.json."""
 
     agent: str | None = None
     agents: dict[str, AgentSetting] = {}
@@ -113,7 +113,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What holds for a workspace, after all owners had their say."""
+    """The effective settings of a workspace."""
 
     agent: str
     agents: dict[str, AgentSetting]
@@ -129,16 +129,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     trusted_packages: tuple[str, ...] = ()
     """Installed packages whose proxies may run inside Portico."""
     problems: tuple[str, ...] = ()
-    """What is wrong with the workspace's own file, and was passed over."""
+    """Problems of the workspace's file, which were ignored."""
 
     @property
     def mode(self) -> ReviewMode:
-        """How changes reach the files of a new session."""
+        """The review mode of a new session."""
         return self.review.mode or DEFAULT_MODE
 
 
 def load_settings(config_folder: Path, workspace: Path) -> Settings:
-    """Read both files and settle who wins. InvalidInput names the place in the user's own file."""
+    """Read and merge both files. Raises InvalidInput for a broken user file."""
     user = read_user_settings(config_folder)
     trusted = any(_is_same(expand_user_path(folder), workspace) for folder in user.trusted_workspaces)
     project, problems = _read_workspace(workspace, trusted=trusted)
@@ -168,7 +168,7 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
 
 
 def _read_workspace(workspace: Path, *, trusted: bool) -> tuple[SettingsFile, tuple[str, ...]]:
-    """The part of a workspace's file that counts, and what is wrong with the rest."""
+    """Return the valid part of a workspace's file, and the problems of the rest."""
     path = workspace / WORKSPACE_FILE
     try:
         found = _read(path)
@@ -191,45 +191,45 @@ def _read_workspace(workspace: Path, *, trusted: bool) -> tuple[SettingsFile, tu
 
 
 def _is_rule(text: str) -> bool:
-    """Whether a text has the form of a permission rule: `kind`, `kind:pattern`, or either after `agent/`."""
+    """Return whether a text is a permission rule: `kind` or `kind:pattern`, optionally after `agent/`."""
     head, colon, pattern = text.partition(":")
     agent, slash, kind = head.rpartition("/")
     return kind in _RULE_KINDS and bool(pattern or not colon) and bool(agent or not slash)
 
 
 def _is_same(folder: Path, workspace: Path) -> bool:
-    """Whether a folder of the settings is the workspace, perhaps by a link. One named in part is nobody's."""
+    """Return whether a folder in the settings is the workspace, links resolved. A relative folder never is."""
     return folder.is_absolute() and os.path.realpath(folder) == os.path.realpath(workspace)
 
 
 def linked_folders(config_folder: Path) -> tuple[str, ...]:
-    """Names of folders that the user shares with every place where a session works."""
+    """Return the folders that the user shares with every working copy."""
     return read_user_settings(config_folder).review.linked
 
 
 def read_user_settings(config_folder: Path) -> SettingsFile:
-    """What the user wrote, without any workspace. InvalidInput names the file and the place."""
+    """Read the user's settings. Raises InvalidInput for a broken file."""
     return _read(config_folder / "settings.json")
 
 
 _DESCRIPTIONS = {
-    "agent": "the agent that new sessions talk to",
-    "agents": "agents of your own, by name",
-    "proxies": "programs that stand between you and every agent",
-    "model": "the model that Porter talks to, as provider:model",
-    "models": "providers of models: addresses, variables of keys, prices",
+    "agent": "the agent of new sessions",
+    "agents": "custom agents, by name",
+    "proxies": "proxy programs between you and every agent",
+    "model": "Porter's model, as provider:model",
+    "models": "model providers: addresses, key variables, prices",
     "budgets": "what Porter may spend in a turn, a session and a day",
     "mcpServers": "MCP servers whose tools every agent gets",
-    "permissions": "what is allowed or denied without asking",
+    "permissions": "permission rules that allow or deny without asking",
     "review": "how changes reach your files, and which files they may reach",
-    "sandbox": "how far agents are confined, and what they may reach nevertheless",
-    "trustedWorkspaces": "folders whose own settings may choose programs and permissions",
+    "sandbox": "the sandbox of agents, and exceptions from it",
+    "trustedWorkspaces": "folders whose settings may choose programs and permissions",
     "trustedPackages": "installed packages whose proxies may run inside Portico",
 }
 
 
 class SettingDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting as it holds for a workspace, and whose it is."""
+    """The effective value of a setting, and its source."""
 
     name: str
     value_json: str
@@ -238,7 +238,7 @@ class SettingDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def describe_settings(config_folder: Path, workspace: Path) -> list[SettingDescription]:
-    """Every setting that can be written in a file, with what holds and where it comes from."""
+    """Return all settings with their effective values and sources."""
     settings = load_settings(config_folder, workspace)
     project, _ = _read_workspace(workspace, trusted=settings.trusted)
     holds = msgspec.to_builtins(settings)
@@ -262,7 +262,7 @@ def describe_settings(config_folder: Path, workspace: Path) -> list[SettingDescr
 
 
 def change_user_settings(config_folder: Path, changes: Sequence[tuple[str, str]]) -> None:
-    """Set the user's own settings by name and JSON; an empty value takes one away. All of them, or none."""
+    """Set user settings by name to JSON values; an empty value removes one. All or none are written."""
     path = config_folder / "settings.json"
     try:
         make_private_folder(config_folder)
@@ -272,7 +272,7 @@ def change_user_settings(config_folder: Path, changes: Sequence[tuple[str, str]]
     except OSError as error:
         raise InvalidInput(
             f"{path} cannot be written: {error.strerror}.",
-            suggestion="See that its folder exists and is yours, or set PORTICO_HOME to another folder.",
+            suggestion="Check that its folder exists and is writable, or set PORTICO_HOME to another folder.",
         ) from error
 
 
@@ -280,7 +280,7 @@ def _changed(text: str, changes: Sequence[tuple[str, str]], path: Path) -> str:
     for name, value in changes:
         if name not in _DESCRIPTIONS:
             known = ", ".join(_DESCRIPTIONS)
-            raise InvalidInput(f"There is no setting {name!r}.", suggestion=f"Settings: {known}.")
+            raise InvalidInput(f'Unknown setting "{name}".', suggestion=f"Settings: {known}.")
         _check_value(name, value)
         text = with_member(text, name, value or None)
     _decode(text, path)
@@ -288,7 +288,7 @@ def _changed(text: str, changes: Sequence[tuple[str, str]], path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Put the text in the place of the file, at once. A link to a file that is kept elsewhere stays one."""
+    """Replace the file atomically. If it is a link, its target is replaced."""
     place = Path(os.path.realpath(path))
     fresh = place.with_suffix(".new")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -300,7 +300,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _check_value(name: str, value: str) -> None:
-    """A value is one JSON text: not a part of one, and not two."""
+    """Parse one JSON value. Raises InvalidInput for invalid JSON."""
     try:
         codecs.decode_json(value or "null")
     except msgspec.DecodeError as error:
@@ -326,15 +326,13 @@ def _decode(text: str, path: Path) -> SettingsFile:
     try:
         return codecs.decode_json(plain, SettingsFile)
     except msgspec.DecodeError as error:
-        raise InvalidInput(
-            f"{path} is not right: {_with_line(str(error), plain)}", suggestion=_MEND
-        ) from error
+        raise InvalidInput(f"{path} is invalid: {_with_line(str(error), plain)}", suggestion=_MEND) from error
     except RecursionError as error:
-        raise InvalidInput(f"{path} is not right: it is nested too deeply.", suggestion=_MEND) from error
+        raise InvalidInput(f"{path} is invalid: it is nested too deeply.", suggestion=_MEND) from error
 
 
 def _with_line(problem: str, plain: bytes) -> str:
-    """The problem with the line that a person finds in their editor, for a byte of the plain JSON."""
+    """Replace the byte offset in an error message by a line number."""
 
     def line(found: re.Match[str]) -> str:
         return f"(line {1 + plain[: int(found[1])].count(_LINE_FEED)})"

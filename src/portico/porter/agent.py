@@ -1,6 +1,6 @@
 """Porter as an ACP agent: announces its capabilities and passes requests on to its sessions.
 
-They are imported with the first request for one, so that `initialize` is answered at once.
+The session code is imported by the first request that needs it, so that `initialize` is answered at once.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ _CAPABILITIES = schema.AgentCapabilities(
 
 
 class Porter:
-    """One connection with a client. `state` is the folder that conversations are kept in."""
+    """One connection with a client. `state` is the folder of the transcripts."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Porter:
         self._client = schema.ClientCapabilities()
 
     async def run(self) -> None:
-        """Serve until the client is gone. Whatever still ran then has been stopped."""
+        """Serve until the client disconnects, then stop everything that still runs."""
         try:
             await self._end.run()
         finally:
@@ -90,7 +90,7 @@ class Porter:
 
     async def _initialize(self, request: schema.InitializeRequest) -> schema.InitializeResponse:
         self._client = request.client_capabilities
-        # Porter knows one version; a client that asked for another decides whether it can speak this one.
+        # Porter supports one version; a client that requested another decides whether to continue.
         return schema.InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
             agent_capabilities=_CAPABILITIES,
@@ -98,7 +98,7 @@ class Porter:
         )
 
     def _by_sessions(self, choose: Callable[["SessionMethods"], MethodHandler]) -> MethodHandler:
-        """Failures that have a name here become error answers that a client can show."""
+        """Return a handler that turns Portico's errors into error responses."""
 
         async def answer(request: Any) -> Any:
             try:
@@ -106,14 +106,14 @@ class Porter:
             except PorticoError as error:
                 words = f"{error.message} {error.suggestion}" if error.suggestion else error.message
                 code = AUTH_REQUIRED if isinstance(error, AuthRequired) else INTERNAL_ERROR
-                told = FailureMeta(
+                failure = FailureMeta(
                     code=error.code,
                     suggestion=error.suggestion,
                     model_failure=error.details.model_failure,
                 )
-                raise RpcError(code, words, to_meta(told)) from error
+                raise RpcError(code, words, to_meta(failure)) from error
             except ConnectionLost as error:
-                raise RpcError(INTERNAL_ERROR, "the client is gone") from error
+                raise RpcError(INTERNAL_ERROR, "the client disconnected") from error
 
         return answer
 

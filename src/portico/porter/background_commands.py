@@ -20,10 +20,10 @@ class BackgroundCommands:
         self._started = 0
 
     async def start(self, command: Sequence[str], line: str, cwd: Path) -> str:
-        """Start a command; its name. InvalidInput when too many run, or it cannot be started."""
+        """Start a command and return its name. Raises InvalidInput if too many run, or it cannot start."""
         if len(self._running) >= MOST:
             raise InvalidInput(
-                f"{MOST} commands run in the background already. Stop one first: {self.names}."
+                f"Already {MOST} commands run in the background. Stop one first: {self.names}."
             )
         running = await self._terminals.start(command, cwd, _not_shown)
         self._started += 1
@@ -36,22 +36,22 @@ class BackgroundCommands:
         return ", ".join(f"{name} ({line[:60]})" for name, (line, _) in self._running.items()) or "none"
 
     async def look(self, name: str, *, patience: float = 0) -> CommandResult:
-        """What a command has printed, and how it ended if it has. Waits so long for something not yet seen."""
+        """Return the output so far and the exit status, if any. Waits up to `patience` seconds for new output."""
         _, running = self._find(name)
         clock = asyncio.get_running_loop().time
         until = clock() + patience
         while True:
-            now = await running.so_far()
+            now = await running.output_so_far()
             if now.over or now.output != self._seen.get(name, "") or clock() >= until:
                 self._seen[name] = now.output
                 return now
             await asyncio.sleep(_LOOK_EVERY)
 
     async def stop(self, name: str) -> CommandResult:
-        """End a command; what it had printed."""
+        """Stop a command and return its output."""
         _, running = self._find(name)
         try:
-            return await running.so_far()
+            return await running.output_so_far()
         finally:
             self._running.pop(name, None)
             self._seen.pop(name, None)
@@ -67,9 +67,9 @@ class BackgroundCommands:
             return self._running[name]
         except KeyError as error:
             raise InvalidInput(
-                f"No command {name!r} runs in the background. There is: {self.names}."
+                f"No command {name!r} runs in the background. Running: {self.names}."
             ) from error
 
 
 def _not_shown(content: schema.ToolCallContent) -> None:
-    """What a command in the background prints is read when somebody asks for it."""
+    """Ignore output as it arrives; the tools read it on demand."""

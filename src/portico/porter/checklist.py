@@ -7,18 +7,18 @@ from portico.porter.transcript import ChecklistItem
 
 
 def render_checklist(items: Iterable[ChecklistItem]) -> str:
-    """Items as Markdown that shows their numbers and what is done."""
+    """Render items as a numbered Markdown checklist."""
     return "\n".join(
         f"{number}. [{'x' if item.done else ' '}] {item.text}" for number, item in enumerate(items, 1)
     )
 
 
 def item_index(items: tuple[ChecklistItem, ...], word: str) -> int:
-    """Which item a person means by a number. InvalidInput when there is none."""
+    """Return the index of the item with this number. Raises InvalidInput for an unknown number."""
     number = int(word) if word.isascii() and word.isdigit() and len(word) < 6 else 0
     if not 1 <= number <= len(items):
-        there = f"from 1 to {len(items)}" if items else "yet: the list is empty"
-        raise InvalidInput(f"Which one? There is no item {word!r}; the numbers go {there}.")
+        valid = f"Items are numbered 1 to {len(items)}." if items else "The list is empty."
+        raise InvalidInput(f"Unknown item {word!r}. {valid}")
     return number - 1
 
 

@@ -18,12 +18,12 @@ READ_LIMIT = 50 * 1024 * 1024
 
 
 class NoSuchFile(InvalidInput):
-    """There is nothing at that path."""
+    """The path does not exist."""
 
 
 class TextReader(Protocol):
     async def read(self, path: Path, line: int | None = None, limit: int | None = None) -> str:
-        """The text of a file, or of `limit` lines from `line`, which counts from one."""
+        """Return the text of a file, or `limit` lines of it from `line`, counting from 1."""
         ...
 
 
@@ -32,7 +32,7 @@ class TextWriter(Protocol):
 
 
 class SessionFiles:
-    """The files of a session, each direction by whoever can do it."""
+    """The files of a session; reading and writing may use different sources."""
 
     def __init__(self, reader: TextReader, writer: TextWriter) -> None:
         self.read = reader.read
@@ -46,7 +46,7 @@ class SessionFiles:
 
 
 class ClientFiles:
-    """The client's view of the files, unsaved changes included. It decides what may be touched."""
+    """Files through the client, including unsaved changes. The client decides what may be accessed."""
 
     def __init__(self, end: AgentSideConnection, session_id: str) -> None:
         self._end = end
@@ -74,7 +74,7 @@ class ClientFiles:
 
 
 class DiskFiles:
-    """The files on disk, inside the session's folders only."""
+    """Files on disk, inside the session's folders only."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -95,7 +95,7 @@ class DiskFiles:
         except (NotRegularFile, IsADirectoryError) as error:
             raise InvalidInput(f"{path} is not a regular file.") from error
         except FileTooLarge as error:
-            raise InvalidInput(f"{path} is larger than 50 MB, too large to be read as text.") from error
+            raise InvalidInput(f"{path} is larger than 50 MB, which is too large to read as text.") from error
         except OSError as error:
             raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
         try:
@@ -105,21 +105,21 @@ class DiskFiles:
 
     def _write(self, path: Path, text: str) -> None:
         try:
-            real_path.retry_on_link(lambda: real_path.replace_content(self._place(path), text.encode()))
+            real_path.retry_on_link(lambda: real_path.replace_content(self._writable(path), text.encode()))
         except (NotRegularFile, IsADirectoryError) as error:
             raise InvalidInput(f"{path} is not a regular file.") from error
         except OSError as error:
             raise InvalidInput(f"{path} was not written: {error.strerror}.") from error
 
-    def _place(self, path: Path) -> Path:
-        place = self._workspace.inside(path)
-        if any(plain_name(part) == ".git" for part in place.parts):
+    def _writable(self, path: Path) -> Path:
+        real = self._workspace.inside(path)
+        if any(plain_name(part) == ".git" for part in real.parts):
             raise PermissionDenied(f"{path} belongs to git; Porter does not write there.")
-        return place
+        return real
 
 
 def _missing(path: Path, error: RpcError) -> str:
-    """That a file does not exist, and what else the client said of it."""
+    """Say that a file does not exist, with the client's reason."""
     said = "" if error.code == RESOURCE_NOT_FOUND else f" The client said: {error.reason}"
     return f"{path} does not exist.{said}"
 

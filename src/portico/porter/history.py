@@ -1,6 +1,6 @@
-"""The messages a model remembers, kept in a form that every provider accepts.
+"""The message history of a session, kept in a form that every provider accepts.
 
-Each message is in the transcript before it counts. Every call has its result, whatever happened to it.
+Each message is written to the transcript first. Every tool call has a result, even if it was interrupted.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,20 +16,20 @@ from portico.porter.models.model import (
 )
 from portico.porter.transcript import AnyEntry, CompactionEntry, MessageEntry
 
-INTERRUPTED = "This call was interrupted before it ended. What it did is not known: look before you go on."
+INTERRUPTED = "This call was interrupted. Its effects are unknown: check before you continue."
 
 StoreEntry = Callable[[AnyEntry], None]
 
 
 class MessageHistory:
-    """`keep` writes an entry to the transcript; without it nothing outlives the process."""
+    """Messages of a session. `keep` writes an entry to the transcript; without it nothing is stored."""
 
     def __init__(self, keep: StoreEntry | None = None) -> None:
         self._keep = keep
         self._messages: list[Message] = []
 
-    def recall(self, entries: Iterable[AnyEntry]) -> None:
-        """Take up what an earlier process left."""
+    def restore(self, entries: Iterable[AnyEntry]) -> None:
+        """Restore the messages from a transcript."""
         for entry in entries:
             match entry:
                 case MessageEntry(message=message):
@@ -41,7 +41,7 @@ class MessageHistory:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """As a provider accepts them: prompts in a row are one, and no call is without its result."""
+        """The messages in a form that providers accept: consecutive prompts merged, every call with a result."""
         return well_formed(self._messages)
 
     def __bool__(self) -> bool:
@@ -53,7 +53,7 @@ class MessageHistory:
         self._messages.append(message)
 
     def compact(self, messages: Iterable[Message]) -> None:
-        """Remember this instead of all that was."""
+        """Replace the history with fewer messages."""
         fewer = tuple(messages)
         if self._keep is not None:
             self._keep(CompactionEntry(messages=fewer))
@@ -84,7 +84,7 @@ def failed_result(call: ModelToolCall, words: str) -> ModelToolResult:
 
 
 def _settled(calls: tuple[ModelToolCall, ...], results: tuple[ModelToolResult, ...]) -> Iterable[ToolMessage]:
-    """One result for each call, in its order; nothing if nothing was called."""
+    """Yield one message with a result for each call, in order; nothing without calls."""
     if calls:
         known = {result.call_id: result for result in results}
         yield ToolMessage(tuple(known.get(call.id) or failed_result(call, INTERRUPTED) for call in calls))

@@ -18,12 +18,12 @@ _LANGUAGES_BY_NAME = {"dockerfile": "dockerfile", "makefile": "makefile"}
 
 
 def language_of(path: PurePath) -> str:
-    """The name that code fences use for the language of a file; empty when unknown."""
+    """Return the language name of a file for code fences; empty if unknown."""
     return _LANGUAGES.get(path.suffix.lower()) or _LANGUAGES_BY_NAME.get(path.name.lower(), "")
 
 
 def inline_code(text: str) -> str:
-    """Text as inline code on one line, whatever backticks it holds."""
+    """Format text as inline code on one line, even if it contains backticks."""
     flat = " ".join(text.split()) or " "
     fence = "`" * (_longest_run(flat) + 1)
     padding = " " if flat.startswith("`") or flat.endswith("`") else ""
@@ -31,13 +31,13 @@ def inline_code(text: str) -> str:
 
 
 def code_block(text: str, language: str = "") -> str:
-    """Text as a block of code, with a fence longer than any inside it."""
+    """Format text as a code block, with a fence longer than any inside it."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"
 
 
 def code_block_content(text: str) -> str | None:
-    """What is inside a block of code that is the whole text; None when it is something else."""
+    """Return the content of a text that is one code block; otherwise None."""
     lines = text.strip("\n").split("\n")
     opening = re.fullmatch(r"(`{3,}|~{3,})[^`]*", lines[0].rstrip())
     if opening is None or len(lines) < 2 or lines[-1].strip() != opening[1]:
@@ -46,23 +46,23 @@ def code_block_content(text: str) -> str | None:
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun: "1 match", "2 matches"."""
+    """Format a number with its noun: "1 match", "2 matches"."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def shortened(text: str, limit: int) -> str:
-    """The first line of a text, cut to a length."""
+    """Return the first line of a text, cut to a length."""
     line = " ".join(text.strip().split("\n", 1)[0].split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def strip_surrogates(text: str) -> str:
-    """Text without the halves of characters that stand for bytes in odd file names."""
+    """Replace surrogates, which stand for undecodable bytes in file names."""
     return text.encode("utf-8", "replace").decode()
 
 
 def chunks(text: str, size: int = CHUNK) -> Iterator[str]:
-    """Pieces of about `size` characters, cut after a line where there is one."""
+    """Split text into chunks of about `size` characters, at line ends if possible."""
     start = 0
     while start < len(text):
         end = min(start + size, len(text))

@@ -8,26 +8,26 @@ from portico.domain.catalog import ModelEntry
 
 OPTION_ID = "model"
 DEFAULT = "default"
-"""The choice of whatever the scenario, the environment or the settings say."""
+"""Selects the model of the scenario, the environment or the settings."""
 
 
 def model_option(
     chosen: str | None, default: str | None, known: Sequence[ModelEntry]
 ) -> list[schema.SessionConfigOption]:
-    """The one option, with the default first: any name can be given, also where none is known."""
+    """Return the model option, with the default first. Any other name is accepted too."""
     named = {model.name: model for model in known}
     for name in filter(None, (default, chosen)):
         named.setdefault(name, ModelEntry(name))
     usual = schema.SessionConfigSelectEntry(
         value=DEFAULT,
         name=f"Default ({default})" if default else "No model",
-        description="as the settings say",
+        description="the model of the settings",
     )
     return [
         schema.SessionConfigSelect(
             id=OPTION_ID,
             name="Model",
-            description="who answers free text; any provider:model can be named",
+            description="model that answers free text; any provider:model",
             category="model",
             current_value=chosen or DEFAULT,
             options=[

@@ -14,41 +14,41 @@ _NAME = re.compile(r"output-\d{1,9}")
 
 
 class OutputStore:
-    """The large outputs of one session, each a file. The folder is made with the first of them."""
+    """The large outputs of one session, one file each. The folder is created with the first."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def cut(self, text: str, longest: int = LONGEST) -> str:
-        """The text, or its beginning and end with a note on how to read what is between."""
+        """Return the text, or its beginning and end with a note on how to read the rest."""
         if len(text) <= longest:
             return text
         name = self._put(text[:LARGEST_KEPT])
         left_out = len(text) - _HEAD - _TAIL
         lost = len(text) - LARGEST_KEPT
-        note = f" The last {lost} characters were too much to keep." if lost > 0 else ""
+        note = f" The last {lost} characters were dropped." if lost > 0 else ""
         return (
-            f"{text[:_HEAD]}\n\n[{left_out} of {len(text)} characters are left out here. "
-            f'Read them with read_output(name="{name}", offset={_HEAD}), or ask for less.{note}]\n\n{text[-_TAIL:]}'
+            f"{text[:_HEAD]}\n\n[{left_out} of {len(text)} characters are omitted here. "
+            f'Read them with read_output(name="{name}", offset={_HEAD}), or request less.{note}]\n\n{text[-_TAIL:]}'
         )
 
     def read(self, name: str, offset: int) -> str:
-        """A page of something large, with a note on where it goes on. Blocks: it reads a file."""
+        """Return a page of an output, with a note on where to continue. Blocks: it reads a file."""
         if _NAME.fullmatch(name) is None:
-            raise InvalidInput(f"There is no output {name!r}: its name stands where it was cut.")
+            raise InvalidInput(f"Unknown output {name!r}: use the name given where the output was cut.")
         try:
             text = (self._folder / name).read_text(encoding="utf-8")
         except FileNotFoundError as error:
-            raise InvalidInput(f"There is no output {name!r} any more: make the call again.") from error
+            raise InvalidInput(f"The output {name!r} is gone: repeat the call.") from error
         except OSError as error:
             raise StoreFailed(f"Porter cannot read {self._folder / name}: {error.strerror}.") from error
         page = text[offset : offset + PAGE]
         if not page:
-            raise InvalidInput(f"{name} has {len(text)} characters, so there is nothing at {offset}.")
+            raise InvalidInput(f"{name} has only {len(text)} characters; the offset {offset} is too large.")
         end = offset + len(page)
         if end >= len(text):
             return page
-        return f"{page}\n\n[{len(text) - end} more characters: go on with offset={end}]"
+        return f"{page}\n\n[{len(text) - end} more characters: continue with offset={end}]"
 
     def _put(self, text: str) -> str:
         try:
@@ -58,5 +58,5 @@ class OutputStore:
             path.touch(mode=0o600)
             path.write_bytes(text.encode("utf-8", "replace"))
         except OSError as error:
-            raise StoreFailed(f"Porter cannot keep a large output: {error.strerror}.") from error
+            raise StoreFailed(f"Porter cannot store a large output: {error.strerror}.") from error
         return path.name

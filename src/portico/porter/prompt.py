@@ -15,7 +15,7 @@ _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+|$)")
 
 
 class PromptAttachment(msgspec.Struct, frozen=True):
-    """A file or another resource that came with the prompt, with its text if that came too."""
+    """A file or another resource attached to a prompt, with its text if that was sent."""
 
     name: str
     path: Path | None
@@ -23,7 +23,7 @@ class PromptAttachment(msgspec.Struct, frozen=True):
 
 
 class PorterPrompt(msgspec.Struct, frozen=True):
-    """`command` is None for free text; `argument` is then all of it. `blocks` is all that was sent."""
+    """A prompt. For free text `command` is None and `argument` is the whole text. `blocks` is what was sent."""
 
     command: str | None
     argument: str
@@ -35,7 +35,7 @@ class PorterPrompt(msgspec.Struct, frozen=True):
         return bool(self.argument.strip() or self.attached)
 
     def summary(self) -> str:
-        """A line to find the conversation by."""
+        """Return a title for the session."""
         words = self.argument if self.command is None else f"/{self.command} {self.argument}"
         return shortened(words, 60) or "Conversation"
 
@@ -66,7 +66,7 @@ def read_prompt(blocks: Sequence[schema.ContentBlock]) -> PorterPrompt:
 
 
 def path_of(uri: str) -> Path | None:
-    """The file that a file address names on this machine."""
+    """Return the local path of a file URI; None for other URIs."""
     try:
         parts = urlsplit(uri)
         if parts.scheme != "file" or parts.netloc not in ("", "localhost") or "%00" in parts.path:

@@ -8,7 +8,7 @@ from portico.porter.transcript import AnyEntry, TitleEntry, TurnStartEntry, Upda
 
 
 def replay(entries: Iterable[AnyEntry]) -> Iterator[schema.SessionUpdate]:
-    """What was said and done, in order. Work that a killed process left unfinished is shown as failed."""
+    """Yield the updates of a transcript. Tool calls that a killed process left open are shown as failed."""
     unfinished: dict[str, None] = {}
     for entry in entries:
         match entry:

@@ -31,12 +31,12 @@ from portico.processes.tasks import silence_failure
 class SessionParameters(msgspec.Struct, frozen=True, kw_only=True):
     """How the client opened a session.
 
-    In a `scratch` folder what is written is reviewed before it reaches the person's files. `home` is the folder
-    whose settings hold; it differs from the session's where that is a scratch folder.
+    In a `working_copy` changes are reviewed before they reach the user's files. `home` is the folder whose settings
+    apply; it differs from the session's folder if that is a working copy.
     """
 
     home: Path
-    scratch: bool = False
+    working_copy: bool = False
     can_ask: bool = False
     mcp_servers: tuple[schema.McpServer, ...] = ()
 
@@ -61,7 +61,7 @@ class PorterSession:
         self.history = MessageHistory(transcript.append)
         self.scenarios = ScenarioCatalog({})
         self.scenario_name = DEFAULT
-        # What the person chose for this session, here and now: whoever opens it again says so again.
+        # The model the user chose. Not stored: a client that reopens the session sets it again.
         self.model: str | None = None
         self.spent_tokens = 0
         self.spent_dollars: float | None = None
@@ -70,7 +70,7 @@ class PorterSession:
         self.todos: tuple[ChecklistItem, ...] = ()
         self._todos_changed = False
         self.noticed: set[str] = set()
-        # What the person allowed for the whole session. Not kept on disk: after a restart Porter asks again.
+        # Permission grants for the whole session. Not stored: after a restart Porter asks again.
         self.granted: set[tuple[str, str]] = set()
         self._running: asyncio.Task[schema.StopReason] | None = None
         self._calls = 0
@@ -79,9 +79,9 @@ class PorterSession:
     def is_busy(self) -> bool:
         return self._running is not None
 
-    def recall(self, entries: list[AnyEntry]) -> None:
-        """Take up what an earlier process left."""
-        self.history.recall(entries)
+    def restore(self, entries: list[AnyEntry]) -> None:
+        """Restore the state from a transcript."""
+        self.history.restore(entries)
         for entry in entries:
             match entry:
                 case TitleEntry(title=title):
@@ -99,12 +99,12 @@ class PorterSession:
 
     @property
     def can_ask(self) -> bool:
-        """Whether the client can put a question of the model to the person."""
+        """Whether the client can show a question of the model to the user."""
         return self.parameters.can_ask
 
     @property
     def scenario(self) -> Scenario:
-        """The one that was chosen; the default if its file is gone."""
+        """The chosen scenario, or the default if its file is gone."""
         return self.scenarios.get(self.scenario_name) or self.scenarios.default
 
     def choose(self, scenario: str) -> None:
@@ -112,7 +112,7 @@ class PorterSession:
         self.transcript.append(ScenarioEntry(scenario=scenario))
 
     def add_spending(self, tokens: int, dollars: float | None) -> None:
-        """Count what a request to a model took."""
+        """Record the tokens and cost of a model request."""
         self.transcript.append(SpendingEntry(tokens=tokens, dollars=dollars))
         self._add(tokens, dollars)
 
@@ -122,13 +122,13 @@ class PorterSession:
             self.spent_dollars = (self.spent_dollars or 0.0) + dollars
 
     def set_title(self, title: str) -> schema.SessionInfoUpdate:
-        """Name the conversation, once."""
+        """Set the title of the session."""
         self.title = title
         self.transcript.append(TitleEntry(title=title))
         return schema.SessionInfoUpdate(title=title)
 
     def next_call_id(self) -> str:
-        """An id that no earlier call of this session has, over restarts too."""
+        """Return an id that is unique in this session, across restarts too."""
         self._calls += 1
         return f"call-{self._calls}"
 
@@ -140,18 +140,18 @@ class PorterSession:
         self.transcript.append(ListsEntry(plan=self.plan, todos=self.todos))
 
     def replace_todos(self, todos: tuple[ChecklistItem, ...]) -> None:
-        """The person has written the list."""
+        """Set the to-do list that the user wrote."""
         if todos != self.todos:
             self.set_lists(todos=todos)
             self._todos_changed = True
 
     def consume_todo_change(self) -> bool:
-        """Whether the person has changed the list since this was asked last."""
+        """Return whether the user changed the to-do list since the last call."""
         news, self._todos_changed = self._todos_changed, False
         return news
 
     def as_plan(self) -> schema.Plan:
-        """Both lists as the one plan that the protocol knows: the steps, then what is left to do."""
+        """Return plan and to-do list as one ACP plan, in this order."""
         current = next((item for item in self.plan if not item.done), None)
         return schema.Plan(
             meta=to_meta(PlanMeta(todos=len(self.todos))),
@@ -170,7 +170,7 @@ class PorterSession:
         )
 
     async def take_turn(self, work: Coroutine[Any, Any, schema.StopReason]) -> schema.StopReason:
-        """Do the work of one turn; how it ended. Whoever cancels this call cancels the work and waits for it."""
+        """Run a turn and return its stop reason. Cancelling this call cancels the turn and waits for its end."""
         task = self._running = silence_failure(asyncio.create_task(work, name=f"turn in {self.id}"))
         try:
             await asyncio.wait({task})
@@ -183,12 +183,12 @@ class PorterSession:
         return "cancelled" if task.cancelled() else task.result()
 
     def cancel(self) -> None:
-        """Stop the turn that runs, if one does; what it started is ended by it."""
+        """Cancel the running turn, if any."""
         if self._running is not None and not self._running.cancelling():
             self._running.cancel()
 
     async def stop(self) -> None:
-        """Cancel the turn that runs and wait until it has ended."""
+        """Cancel the running turn and wait for its end."""
         if (task := self._running) is not None and not task.done():
             self.cancel()
             await asyncio.wait({task})

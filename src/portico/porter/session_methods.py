@@ -49,7 +49,7 @@ PAGE = 50
 
 
 class SessionMethods:
-    """Every session of one connection. Its public methods serve the requests of the protocol."""
+    """The sessions of one connection. The public methods handle ACP requests."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class SessionMethods:
     async def new(self, request: schema.NewSessionRequest) -> schema.NewSessionResponse:
         workspace = _workspace(request.cwd, request.additional_directories)
         if not await asyncio.to_thread(is_folder, workspace.root):
-            raise RpcError(INVALID_PARAMS, f"cwd {request.cwd!r} is not a folder on this machine")
+            raise RpcError(INVALID_PARAMS, f"cwd {request.cwd!r} is not an existing folder")
         now = time.time_ns() // 1_000_000
         opened = SessionHeader(
             session_id=make_session_id(now, os.urandom(8)),
@@ -82,54 +82,54 @@ class SessionMethods:
         parameters = self._session_parameters(request)
         scenarios = await self._scenarios(parameters, workspace)
         transcript = self._transcripts.create(opened)
-        conversation = self._begin(opened.session_id, workspace, transcript, parameters)
-        conversation.scenarios = scenarios
-        self._announce(conversation)
+        session = self._begin(opened.session_id, workspace, transcript, parameters)
+        session.scenarios = scenarios
+        self._announce(session)
         return schema.NewSessionResponse(
-            session_id=conversation.id,
-            modes=modes_of(conversation),
-            config_options=await self._options(conversation),
+            session_id=session.id,
+            modes=modes_of(session),
+            config_options=await self._options(session),
         )
 
     async def load(self, request: schema.LoadSessionRequest) -> schema.LoadSessionResponse:
-        conversation, entries = await self._reopen(request)
+        session, entries = await self._reopen(request)
         for update in replay(entries):
-            self._end.update(conversation.id, update)
+            self._end.update(session.id, update)
             await self._end.drain()
-        self._announce(conversation)
+        self._announce(session)
         return schema.LoadSessionResponse(
-            modes=modes_of(conversation), config_options=await self._options(conversation)
+            modes=modes_of(session), config_options=await self._options(session)
         )
 
     async def resume(self, request: schema.ResumeSessionRequest) -> schema.ResumeSessionResponse:
-        conversation, _ = await self._reopen(request)
-        self._announce(conversation)
+        session, _ = await self._reopen(request)
+        self._announce(session)
         return schema.ResumeSessionResponse(
-            modes=modes_of(conversation), config_options=await self._options(conversation)
+            modes=modes_of(session), config_options=await self._options(session)
         )
 
     async def set_mode(self, request: schema.SetSessionModeRequest) -> schema.SetSessionModeResponse:
-        """A mode is a scenario. It holds from the next turn on."""
-        conversation = self._opened(request.session_id)
-        if conversation.scenarios.get(request.mode_id) is None:
-            known = ", ".join(conversation.scenarios.by_name)
-            raise RpcError(INVALID_PARAMS, f"there is no scenario {request.mode_id!r}; there are: {known}")
-        conversation.choose(request.mode_id)
+        """Select a scenario, which ACP calls a mode, from the next turn on."""
+        session = self._opened(request.session_id)
+        if session.scenarios.get(request.mode_id) is None:
+            known = ", ".join(session.scenarios.by_name)
+            raise RpcError(INVALID_PARAMS, f"unknown scenario {request.mode_id!r}; available: {known}")
+        session.choose(request.mode_id)
         return schema.SetSessionModeResponse()
 
     async def set_config_option(
         self, request: schema.SetSessionConfigOptionRequest
     ) -> schema.SetSessionConfigOptionResponse:
-        """The one option is the model. It holds from the next turn on."""
-        conversation = self._opened(request.session_id)
+        """Select the model, which is the only option, from the next turn on."""
+        session = self._opened(request.session_id)
         if request.config_id != OPTION_ID or not isinstance(request.value, str):
-            raise RpcError(INVALID_PARAMS, f"there is no option {request.config_id!r} with such a value")
+            raise RpcError(INVALID_PARAMS, f"unknown option {request.config_id!r}, or invalid value")
         chosen = None if request.value == USUAL else request.value
         if chosen is not None:
-            setup = await asyncio.to_thread(self._setup_of, conversation.parameters.home)
+            setup = await asyncio.to_thread(self._setup_of, session.parameters.home)
             setup.check(chosen)
-        conversation.model = chosen
-        return schema.SetSessionConfigOptionResponse(config_options=await self._options(conversation))
+        session.model = chosen
+        return schema.SetSessionConfigOptionResponse(config_options=await self._options(session))
 
     async def list_all(self, request: schema.ListSessionsRequest) -> schema.ListSessionsResponse:
         found = await asyncio.to_thread(self._transcripts.newest_first)
@@ -145,19 +145,19 @@ class SessionMethods:
         )
 
     async def close(self, request: schema.CloseSessionRequest) -> schema.CloseSessionResponse:
-        await self._let_go(self._opened(request.session_id))
+        await self._close(self._opened(request.session_id))
         return schema.CloseSessionResponse()
 
     async def delete(self, request: schema.DeleteSessionRequest) -> schema.DeleteSessionResponse:
-        if (conversation := self._open.get(request.session_id)) is not None:
-            await self._let_go(conversation)
+        if (session := self._open.get(request.session_id)) is not None:
+            await self._close(session)
         await asyncio.to_thread(self._transcripts.delete, request.session_id)
         return schema.DeleteSessionResponse()
 
     def replace_todos(self, written: WrittenTodos) -> None:
-        """The person's list replaces ours, in a session that is open."""
-        if (conversation := self._open.get(written.session_id)) is not None:
-            conversation.replace_todos(
+        """Replace the to-do list of an open session by the user's."""
+        if (session := self._open.get(written.session_id)) is not None:
+            session.replace_todos(
                 tuple(
                     ChecklistItem(
                         one_line(todo.content),
@@ -169,49 +169,49 @@ class SessionMethods:
             )
 
     async def prompt(self, request: schema.PromptRequest) -> schema.PromptResponse:
-        conversation = self._idle(self._opened(request.session_id))
+        session = self._idle(self._opened(request.session_id))
         prompt = read_prompt(request.prompt)
-        if conversation.title is None:
-            self._end.update(conversation.id, conversation.set_title(prompt.summary()))
-        conversation.transcript.append(TurnStartEntry(at=_now(), prompt=tuple(request.prompt)))
-        turn = PorterTurn(self._end, conversation, prompt.attached, self._environ)
+        if session.title is None:
+            self._end.update(session.id, session.set_title(prompt.summary()))
+        session.transcript.append(TurnStartEntry(at=_now(), prompt=tuple(request.prompt)))
+        turn = PorterTurn(self._end, session, prompt.attached, self._environ)
         self._preload.pause()
-        reason = await conversation.take_turn(run_prompt(turn, prompt, self._answer))
+        reason = await session.take_turn(run_prompt(turn, prompt, self._answer))
         self._preload.resume()
-        conversation.transcript.append(TurnEndEntry(at=_now(), stop_reason=reason))
-        model_session = self._model_sessions.get(conversation.id) if prompt.command is None else None
+        session.transcript.append(TurnEndEntry(at=_now(), stop_reason=reason))
+        model_session = self._model_sessions.get(session.id) if prompt.command is None else None
         return schema.PromptResponse(
             stop_reason=reason, usage=None if model_session is None else model_session.usage
         )
 
     def cancel(self, session_id: str) -> None:
-        if (conversation := self._open.get(session_id)) is not None:
-            conversation.cancel()
+        if (session := self._open.get(session_id)) is not None:
+            session.cancel()
 
     async def close_all(self) -> None:
         """Close all sessions."""
         self._preload.pause()
-        for conversation in list(self._open.values()):
-            await self._let_go(conversation)
+        for session in list(self._open.values()):
+            await self._close(session)
 
-    async def _let_go(self, conversation: PorterSession) -> None:
-        """End what goes on in a session: its turn, commands in the background, MCP servers."""
-        await conversation.stop()
-        self._open.pop(conversation.id, None)
-        await conversation.background.close()
-        if (model_session := self._model_sessions.pop(conversation.id, None)) is not None:
+    async def _close(self, session: PorterSession) -> None:
+        """Close a session: stop its turn, its background commands and its MCP servers."""
+        await session.stop()
+        self._open.pop(session.id, None)
+        await session.background.close()
+        if (model_session := self._model_sessions.pop(session.id, None)) is not None:
             await model_session.close()
 
     async def _answer(self, turn: PorterTurn, prompt: PorterPrompt) -> schema.StopReason | None:
-        """Free text, answered by a model. All that a model needs is imported with the first of it."""
+        """Answer free text with a model. The first call imports the model loop."""
         from portico.porter.model_loop.model_session import ModelSession
 
-        conversation = turn.conversation
-        model_session = self._model_sessions.get(conversation.id)
+        session = turn.session
+        model_session = self._model_sessions.get(session.id)
         if model_session is None:
-            outputs = self._transcripts.outputs(conversation.id)
-            model_session = self._model_sessions[conversation.id] = ModelSession(
-                conversation, self._setup_of, self._environ, outputs
+            outputs = self._transcripts.outputs(session.id)
+            model_session = self._model_sessions[session.id] = ModelSession(
+                session, self._setup_of, self._environ, outputs
             )
         return await model_session.answer(turn, prompt)
 
@@ -223,15 +223,15 @@ class SessionMethods:
         parameters = self._session_parameters(request)
         scenarios = await self._scenarios(parameters, workspace)
         if session_id in self._open:
-            await self._let_go(self._idle(self._open[session_id]))
+            await self._close(self._idle(self._open[session_id]))
         transcript = self._transcripts.find(session_id)
         entries = [] if transcript is None else await asyncio.to_thread(transcript.read)
         if transcript is None or not entries or not isinstance(entries[0], SessionHeader):
-            raise RpcError(RESOURCE_NOT_FOUND, f"Porter has no session {session_id!r}")
-        conversation = self._begin(session_id, workspace, transcript, parameters)
-        conversation.scenarios = scenarios
-        conversation.recall(entries)
-        return conversation, entries
+            raise RpcError(RESOURCE_NOT_FOUND, f"unknown session {session_id!r}")
+        session = self._begin(session_id, workspace, transcript, parameters)
+        session.scenarios = scenarios
+        session.restore(entries)
+        return session, entries
 
     def _session_parameters(
         self, request: schema.NewSessionRequest | schema.LoadSessionRequest | schema.ResumeSessionRequest
@@ -240,13 +240,13 @@ class SessionMethods:
         elicitation = self._client.elicitation
         return SessionParameters(
             home=Path(placed.workspace or request.cwd),
-            scratch=placed.mode in ("proposal", "worktree") and placed.workspace != request.cwd,
+            working_copy=placed.mode in ("proposal", "worktree") and placed.workspace != request.cwd,
             can_ask=elicitation is not None and elicitation.form is not None,
             mcp_servers=tuple(request.mcp_servers or ()),
         )
 
     async def _scenarios(self, parameters: SessionParameters, workspace: Workspace) -> ScenarioCatalog:
-        """Those that hold here. Settings that cannot be read are told of by the first turn that needs them."""
+        """Load the scenarios of a session. Broken settings are reported by the first turn that needs them."""
 
         def load() -> ScenarioCatalog:
             from portico.porter.scenarios.catalog import load_scenarios
@@ -259,17 +259,17 @@ class SessionMethods:
 
         return await asyncio.to_thread(load)
 
-    async def _options(self, conversation: PorterSession) -> list[schema.SessionConfigOption]:
+    async def _options(self, session: PorterSession) -> list[schema.SessionConfigOption]:
         """Return the session's options, and preload the model that they select."""
 
         def find() -> tuple[list[schema.SessionConfigOption], Callable[[], None] | None]:
             try:
-                setup = self._setup_of(conversation.parameters.home)
-                default = conversation.scenario.model or setup.choose()
-                options = model_option(conversation.model, default, setup.known())
+                setup = self._setup_of(session.parameters.home)
+                default = session.scenario.model or setup.choose()
+                options = model_option(session.model, default, setup.known())
             except InvalidInput:
-                return model_option(conversation.model, None, ()), None
-            name = conversation.model or default
+                return model_option(session.model, None, ()), None
+            name = session.model or default
             return options, None if name is None else partial(setup.preload, name)
 
         options, load = await asyncio.to_thread(find)
@@ -290,39 +290,39 @@ class SessionMethods:
             if self._client.terminal
             else LocalCommandRunner(self._environ)
         )
-        conversation = PorterSession(session_id, workspace, transcript, files, terminals, parameters)
-        self._open[session_id] = conversation
-        return conversation
+        session = PorterSession(session_id, workspace, transcript, files, terminals, parameters)
+        self._open[session_id] = session
+        return session
 
-    def _announce(self, conversation: PorterSession) -> None:
-        self._end.update(conversation.id, available_commands())
-        for problem in conversation.scenarios.problems:
-            title = "A scenario is left out, because its file is broken."
+    def _announce(self, session: PorterSession) -> None:
+        self._end.update(session.id, available_commands())
+        for problem in session.scenarios.problems:
+            title = "A scenario was ignored because its file is broken."
             notice = schema.Notice(
                 severity="warning", title=title, description=strip_surrogates(str(problem))
             )
-            self._end.update(conversation.id, notice)
+            self._end.update(session.id, notice)
 
     def _opened(self, session_id: str) -> PorterSession:
-        if (conversation := self._open.get(session_id)) is not None:
-            return conversation
+        if (session := self._open.get(session_id)) is not None:
+            return session
         known = self._transcripts.find(session_id) is not None
-        hint = "it is not open; load or resume it first" if known else "there is no such session"
+        hint = "it is not open; load or resume it first" if known else "it does not exist"
         raise RpcError(RESOURCE_NOT_FOUND, f"session {session_id!r}: {hint}")
 
-    def _idle(self, conversation: PorterSession) -> PorterSession:
-        if conversation.is_busy:
+    def _idle(self, session: PorterSession) -> PorterSession:
+        if session.is_busy:
             raise RpcError(INVALID_REQUEST, "a turn is running in this session; wait for it or cancel it")
-        return conversation
+        return session
 
 
-def modes_of(conversation: PorterSession) -> schema.SessionModeState:
-    """The scenarios, as the modes that the protocol knows."""
+def modes_of(session: PorterSession) -> schema.SessionModeState:
+    """Return the scenarios as ACP session modes."""
     return schema.SessionModeState(
-        current_mode_id=conversation.scenario.name,
+        current_mode_id=session.scenario.name,
         available_modes=[
             schema.SessionMode(id=one.name, name=one.name, description=one.description)
-            for one in conversation.scenarios.by_name.values()
+            for one in session.scenarios.by_name.values()
         ],
     )
 
@@ -349,12 +349,12 @@ def _cursor(last: TranscriptSummary) -> str:
 
 
 def _position(cursor: str) -> tuple[int, str]:
-    """Where the page after a cursor begins: before the session that it names."""
+    """Return the sort key of the session that a cursor names."""
     changed, _, session_id = cursor.partition(".")
     try:
         return int(changed), session_id
     except ValueError as error:
-        raise RpcError(INVALID_PARAMS, f"{cursor!r} is not a cursor of this list") from error
+        raise RpcError(INVALID_PARAMS, f"invalid cursor {cursor!r}") from error
 
 
 def _now() -> str:

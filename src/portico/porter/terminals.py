@@ -1,6 +1,6 @@
 """Runs commands for a session, in the client's terminal or in a local process.
 
-A command that is stopped is killed with everything that it started.
+A stopped command is killed with all its child processes.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ Show = Callable[[schema.ToolCallContent], None]
 
 
 class CommandResult(msgspec.Struct, frozen=True):
-    """How a command ended, unless it is not `over` yet, and the end of what it printed."""
+    """The exit status of a command, unless it is still running, and the end of its output."""
 
     exit_code: int | None
     signal: str | None
@@ -52,47 +52,47 @@ class CommandResult(msgspec.Struct, frozen=True):
         return "an unknown exit code" if self.exit_code is None else f"exit code {self.exit_code}"
 
     def plain_output(self) -> str:
-        """The output without colours, and with lines that were overprinted as they stood last."""
+        """Return the output without escape sequences and overwritten lines."""
         text = _ESCAPES.sub("", self.output).replace("\r\n", "\n")
         return "\n".join(line.rpartition("\r")[2] for line in text.split("\n"))
 
 
 class RunningCommand(Protocol):
-    """A command that was started. Whoever has it must stop it."""
+    """A started command. The caller must stop it."""
 
     async def wait(self) -> None:
-        """Until it has ended. InvalidInput when the terminal fails."""
+        """Wait for its end. Raises InvalidInput if the terminal fails."""
         ...
 
-    async def so_far(self) -> CommandResult:
-        """What it printed, and how it ended if it has."""
+    async def output_so_far(self) -> CommandResult:
+        """Return the output so far, and the exit status if it has ended."""
         ...
 
     async def stop(self) -> None:
-        """End it with everything that it started, if it still runs, and let go of it."""
+        """Kill it with all its child processes, if it still runs, and release it."""
         ...
 
 
 class CommandRunner(Protocol):
     async def start(self, command: Sequence[str], cwd: Path, show: Show) -> RunningCommand:
-        """Start a command. InvalidInput when that is not possible."""
+        """Start a command. Raises InvalidInput if it cannot start."""
         ...
 
 
 async def run_to_end(
     terminals: CommandRunner, command: Sequence[str], cwd: Path, show: Show
 ) -> CommandResult:
-    """Run a command to its end. InvalidInput when it cannot be started."""
+    """Run a command to its end. Raises InvalidInput if it cannot start."""
     running = await terminals.start(command, cwd, show)
     try:
         await running.wait()
-        return await running.so_far()
+        return await running.output_so_far()
     finally:
         await running.stop()
 
 
 class ClientCommandRunner:
-    """The client's terminals: it shows the output itself, as it comes."""
+    """Runs commands in the client's terminals; the client shows the output."""
 
     def __init__(self, end: AgentSideConnection, session_id: str) -> None:
         self._end = end
@@ -110,13 +110,13 @@ class ClientCommandRunner:
         try:
             terminal_id = await asyncio.shield(creating)
         except asyncio.CancelledError:
-            # The client may have started it already: whatever it starts has to be ended.
+            # The client may have started it already, so it must be stopped.
             started = await _last_call(creating)
             if started is not None:
                 await ClientCommand(self._end, self._session_id, started).stop()
             raise
         except RpcError as error:
-            raise InvalidInput(f"The client did not start it: {error.reason}") from error
+            raise InvalidInput(f"The client did not start the command: {error.reason}") from error
         show(schema.Terminal(terminal_id=terminal_id))
         return ClientCommand(self._end, self._session_id, terminal_id)
 
@@ -137,7 +137,7 @@ class ClientCommand:
         except RpcError as error:
             raise InvalidInput(f"The terminal failed: {error.reason}") from error
 
-    async def so_far(self) -> CommandResult:
+    async def output_so_far(self) -> CommandResult:
         request = schema.TerminalOutputRequest(session_id=self._session_id, terminal_id=self._terminal_id)
         try:
             shown = await self._end.terminal_output(request)
@@ -157,7 +157,7 @@ class ClientCommand:
 
 
 class LocalCommandRunner:
-    """Processes of our own, for clients without terminals; the end of their output is shown now and then."""
+    """Runs commands as local processes, for clients without terminals; shows the end of their output."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -173,7 +173,7 @@ class LocalCommandRunner:
             )
         except CannotRun as error:
             raise InvalidInput(
-                f"It cannot be started: {error.reason}.", suggestion=error.suggestion
+                f"The command cannot be started: {error.reason}.", suggestion=error.suggestion
             ) from error
         return LocalCommand(group, show, name=command[0])
 
@@ -192,7 +192,7 @@ class LocalCommand:
         await asyncio.shield(self._following)
         self._over = True
 
-    async def so_far(self) -> CommandResult:
+    async def output_so_far(self) -> CommandResult:
         output = self._output.decode(errors="replace")
         over = self._over or not self._group.running
         return CommandResult(self._group.exit_code, self._group.signal, output, over=over)
@@ -224,13 +224,13 @@ class LocalCommand:
 
 
 def output_block(output: str) -> schema.ToolCallContent:
-    """The end of a command's output, for clients that have no terminal to show it in."""
+    """Return the end of a command's output as text, for clients without terminals."""
     ended = CommandResult(None, None, output[-_SHOWN_TAIL:]).plain_output()
     return schema.Content(content=schema.TextContent(text=code_block(ended)))
 
 
 async def _last_call(call: Awaitable[str | None]) -> str | None:
-    """The answer to what is still asked of a client while stopping; it may be gone, or not care."""
+    """Await a request to the client while stopping; None if the client is gone or does not answer."""
     try:
         async with asyncio.timeout(_LAST_CALL_SECONDS):
             return await call

@@ -17,15 +17,15 @@ class TextReplacement(msgspec.Struct, frozen=True):
 
 
 def replace_text(content: str, replacement: TextReplacement, *, everywhere: bool) -> tuple[str, int]:
-    """The new content, and in how many places it differs. InvalidInput unless the old text is there.
+    """Return the new content and the number of replacements.
 
-    The old text must stand in one place only, unless it is to be replaced everywhere.
+    Raises InvalidInput if the old text is missing, or occurs more than once and `everywhere` is false.
     """
     old, new = replacement.old, replacement.new
     if old not in content and "\r\n" in content:
         old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
     if old not in content and old.endswith("\n") and content.endswith(old[:-1]):
-        old, new = old[:-1], new.removesuffix("\n")  # The last line of the file has no end of line.
+        old, new = old[:-1], new.removesuffix("\n")  # The last line has no line end.
     places = list(_places(content, old))
     if not places:
         raise InvalidInput(
@@ -34,8 +34,8 @@ def replace_text(content: str, replacement: TextReplacement, *, everywhere: bool
     if len(places) > 1 and not everywhere:
         lines = ", ".join(str(content.count("\n", 0, place) + 1) for place in places[:20])
         raise InvalidInput(
-            f"The text to replace stands in {len(places)} places, on the lines {lines}.",
-            suggestion="Give more of the text around it, or add `all` to replace it everywhere.",
+            f"The text to replace occurs in {len(places)} places, on lines {lines}.",
+            suggestion="Include more of the surrounding text, or add `all` to replace every occurrence.",
         )
     return content.replace(old, new), len(places)
 
@@ -48,7 +48,7 @@ def _places(content: str, old: str) -> Iterator[int]:
 
 
 def _nearest(content: str, old: str) -> str | None:
-    """The lines that are most like the text that was looked for, with their numbers."""
+    """Return the lines most similar to the missing text, with their numbers."""
     from difflib import SequenceMatcher
 
     lines = content.splitlines()[:_MAX_COMPARED]
@@ -67,5 +67,5 @@ def _nearest(content: str, old: str) -> str | None:
     first = max(best_line - _CONTEXT, 0)
     last = min(best_line + len(wanted) + _CONTEXT, len(lines))
     shown = "\n".join(f"{number + 1}: {lines[number]}" for number in range(first, last))
-    hint = "The nearest lines are these; spaces at their beginning count too:"
+    hint = "These are the most similar lines; leading spaces count:"
     return f"{hint}\n\n{code_block(shown)}"

@@ -17,7 +17,7 @@ from portico.porter.terminals import CommandResult, output_block
 Tell = Callable[[schema.SessionUpdate], None]
 
 MAX_LOCATIONS = 50
-CRASHED = "A fault of Porter's own ended this. Its log says more: portico.log in the state folder."
+CRASHED = "An internal error in Porter ended this call. See portico.log in the state folder."
 _SHOWN = "shown in a tool call"
 
 
@@ -26,7 +26,7 @@ class ToolError(Exception):
 
 
 class ToolCallDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool call is about, in the words of the protocol. `waits` for what needs permission first."""
+    """Details of a tool call, as ACP has them. `waits` if it needs permission first."""
 
     title: str
     kind: schema.ToolKind
@@ -37,7 +37,7 @@ class ToolCallDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolCallReport:
-    """An asynchronous context: leaving it ends the call, as failed when an error leaves with it."""
+    """An asynchronous context: leaving it ends the call, as failed if an exception is raised."""
 
     def __init__(self, call_id: str, work: ToolCallDetails, tell: Tell, keep: Tell) -> None:
         self.id = call_id
@@ -49,7 +49,7 @@ class ToolCallReport:
         self._kept_output: schema.ToolCallContent | None = None
 
     def as_request(self) -> schema.ToolCallUpdate:
-        """The call as a permission request shows it."""
+        """Return the call as shown in a permission request."""
         return schema.ToolCallUpdate(
             tool_call_id=self.id,
             title=self.work.title,
@@ -61,25 +61,25 @@ class ToolCallReport:
         )
 
     def proceed(self) -> None:
-        """It was waiting for permission and now goes on."""
+        """Report that permission was granted."""
         self._both(schema.ToolCallProgress(tool_call_id=self.id, status="in_progress"))
 
     def show(self, content: schema.ToolCallContent) -> None:
-        """Show something in place of what was shown last. It is not kept: the end of it will be."""
+        """Show content in place of the content shown last. It is not stored; the final content is."""
         self._content = [*self.work.content, content]
         self._tell(schema.ToolCallProgress(tool_call_id=self.id, content=self._content))
 
     def add_text(self, text: str) -> None:
-        """Add a text that is shown when the call ends."""
+        """Add text that is shown when the call ends."""
         self._content.append(schema.Content(content=schema.TextContent(text=strip_surrogates(text))))
 
     def locate(self, places: Iterable[tuple[Path, int]]) -> None:
-        """Say where in the files it looked; a client may follow. Names that are not text cannot be sent."""
+        """Report the file locations of the call. Paths that are not valid text are left out."""
         sent = (schema.ToolCallLocation(path=str(path), line=line) for path, line in places if is_text(path))
         self._both(schema.ToolCallProgress(tool_call_id=self.id, locations=list(islice(sent, MAX_LOCATIONS))))
 
     def ran(self, ended: CommandResult) -> None:
-        """A command ended: the call is as good as its exit code, and its output stays readable later."""
+        """Record the result of a command: its exit code decides the status, and its output is stored."""
         self._status = "completed" if ended.succeeded else "failed"
         self._kept_output = output_block(ended.output) if ended.output.strip() else None
 
@@ -107,7 +107,7 @@ class ToolCallReport:
         end = schema.ToolCallProgress(
             tool_call_id=self.id, status=self._status, content=self._content or None
         )
-        # A terminal dies with its client; what it showed is kept as text.
+        # A terminal ends with its client; its output is stored as text.
         kept: list[schema.ToolCallContent] = [
             part for part in self._content if not isinstance(part, schema.Terminal)
         ]
@@ -126,7 +126,7 @@ def is_text(path: Path) -> bool:
 
 
 def was_shown(error: BaseException) -> bool:
-    """Whether a tool call ended with this error, or with the one that it comes from, so that the person saw it."""
+    """Return whether a tool call has already shown this error, or its cause, to the user."""
     if _SHOWN in getattr(error, "__notes__", ()):
         return True
     return error.__cause__ is not None and was_shown(error.__cause__)

@@ -1,7 +1,7 @@
 """The transcript of a session: an append-only file of JSON lines, read again after a restart.
 
-The first line says what the session is; each later line is one entry. A line that a killed process left
-unfinished is passed over. Knows nothing of turns and commands.
+The first line is the header of the session; each later line is one entry. A line that a killed process left
+unfinished is skipped.
 """
 
 import os
@@ -24,7 +24,7 @@ FOLDER = "porter"
 _SUFFIX = ".jsonl"
 _SESSION_ID = re.compile(r"[0-9a-z]{20}")
 _HEAD = 16 * 1024
-_ELSEWHERE = "Make room on the disk, or name another folder with --state."
+_ELSEWHERE = "Free disk space, or use another folder with --state."
 
 
 class TranscriptEntry(
@@ -34,7 +34,7 @@ class TranscriptEntry(
 
 
 class SessionHeader(TranscriptEntry, frozen=True, kw_only=True, tag="opened"):
-    """The first line of each file."""
+    """The first line of a transcript."""
 
     session_id: str
     cwd: str
@@ -53,13 +53,13 @@ class TurnStartEntry(TranscriptEntry, frozen=True, kw_only=True, tag="prompted")
 
 
 class UpdateEntry(TranscriptEntry, frozen=True, kw_only=True, tag="told"):
-    """What the client was told, as it is to be told again."""
+    """An update sent to the client, replayed when the session is loaded."""
 
     update: schema.SessionUpdate
 
 
 class ChecklistItem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something to do, and whether it is done. `active` is what is being worked on."""
+    """An item of a plan or to-do list; `active` if it is in progress."""
 
     text: str
     done: bool = False
@@ -67,7 +67,7 @@ class ChecklistItem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ListsEntry(TranscriptEntry, frozen=True, kw_only=True, tag="listed"):
-    """The whole plan and the whole to-do list after one of them changed."""
+    """The complete plan and to-do list, after a change of either."""
 
     plan: tuple[ChecklistItem, ...] = ()
     todos: tuple[ChecklistItem, ...] = ()
@@ -79,26 +79,26 @@ class TurnEndEntry(TranscriptEntry, frozen=True, kw_only=True, tag="answered"):
 
 
 class MessageEntry(TranscriptEntry, frozen=True, kw_only=True, tag="remembered"):
-    """What the model is told again with each request, as it was said."""
+    """A message of the model's history."""
 
     message: Message
 
 
 class CompactionEntry(TranscriptEntry, frozen=True, kw_only=True, tag="condensed"):
-    """The conversation became too long for the model: from here on it remembers this instead."""
+    """A compaction: these messages replace the history so far."""
 
     messages: tuple[Message, ...]
 
 
 class SpendingEntry(TranscriptEntry, frozen=True, kw_only=True, tag="paid"):
-    """What one request to a model took. Without dollars its price is not known."""
+    """The usage of one model request; no dollars if the price is unknown."""
 
     tokens: int
     dollars: float | None = None
 
 
 class ScenarioEntry(TranscriptEntry, frozen=True, kw_only=True, tag="chose"):
-    """How the person wants Porter to work from here on."""
+    """The scenario the user chose."""
 
     scenario: str
 
@@ -118,7 +118,7 @@ AnyEntry = (
 
 
 class TranscriptSummary(msgspec.Struct, frozen=True):
-    """What a list of sessions shows of one."""
+    """A session in a list of sessions."""
 
     opened: SessionHeader
     title: str | None
@@ -134,7 +134,7 @@ class TranscriptSummary(msgspec.Struct, frozen=True):
 
 
 class TranscriptFile:
-    """One file, open for appending. Each entry is there as a whole when `append` returns."""
+    """One transcript file. An entry is written completely when `append` returns."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -147,7 +147,7 @@ class TranscriptFile:
         self._append(entries, 0)
 
     def read(self) -> list[AnyEntry]:
-        """Every whole entry, in order."""
+        """Return all complete entries, in order."""
         try:
             return list(_entries(self._path.read_bytes()))
         except OSError as error:
@@ -165,20 +165,20 @@ class TranscriptFile:
                 if written < len(lines):
                     self._mended = False
                     raise StoreFailed(
-                        f"The disk is full: Porter cannot keep its transcript {self._path}.",
+                        f"The disk is full: Porter cannot write its transcript {self._path}.",
                         suggestion=_ELSEWHERE,
                     )
             finally:
                 os.close(descriptor)
         except OSError as error:
             raise StoreFailed(
-                f"Porter cannot keep its transcript {self._path}: {error.strerror}.",
+                f"Porter cannot write its transcript {self._path}: {error.strerror}.",
                 suggestion=_ELSEWHERE,
             ) from error
 
 
 class TranscriptStore:
-    """All conversations in a folder, of this process and of others."""
+    """The transcripts in a folder, of this and other processes."""
 
     def __init__(self, state: Path) -> None:
         self._folder = state / FOLDER
@@ -188,14 +188,14 @@ class TranscriptStore:
             make_private_folder(self._folder)
         except OSError as error:
             raise StoreFailed(
-                f"Porter cannot make its folder {self._folder}: {error.strerror}.", suggestion=_ELSEWHERE
+                f"Porter cannot create its folder {self._folder}: {error.strerror}.", suggestion=_ELSEWHERE
             ) from error
         transcript = TranscriptFile(self._path(opened.session_id))
         transcript.create(opened)
         return transcript
 
     def find(self, session_id: str) -> TranscriptFile | None:
-        """The transcript of a session, whoever made it."""
+        """Return the transcript of a session; None if it does not exist."""
         if _SESSION_ID.fullmatch(session_id) is None or not self._path(session_id).is_file():
             return None
         return TranscriptFile(self._path(session_id))
@@ -206,11 +206,11 @@ class TranscriptStore:
             shutil.rmtree(self.outputs(session_id), ignore_errors=True)
 
     def outputs(self, session_id: str) -> Path:
-        """The folder for what is too large for a conversation. It need not be there."""
+        """Return the folder of a session's large outputs, which may not exist."""
         return self._folder / f"{session_id}.outputs"
 
     def newest_first(self) -> list[TranscriptSummary]:
-        """All sessions by the time of their last entry, read from the heads of their files."""
+        """Return all sessions, most recently changed first, reading only the beginning of each file."""
         found = [listing for path in self._folder.glob(f"*{_SUFFIX}") if (listing := _listing(path))]
         return sorted(found, key=lambda listing: listing.order, reverse=True)
 
@@ -227,7 +227,7 @@ def iso_time(milliseconds: int) -> str:
 
 
 def _is_torn(descriptor: int) -> bool:
-    """Whether the file ends inside a line, as it does when its writer was killed."""
+    """Return whether the file ends inside a line, because its writer was killed."""
     size = os.fstat(descriptor).st_size
     if size == 0:
         return False

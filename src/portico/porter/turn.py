@@ -1,6 +1,6 @@
 """One turn of a session: text, tool calls, permission requests, questions, files and terminals.
 
-Everything shown is kept in the transcript first, so that a conversation that is loaded again is complete.
+Everything shown is written to the transcript first, so that a loaded session is complete.
 """
 
 import asyncio
@@ -30,39 +30,39 @@ class PorterTurn:
     def __init__(
         self,
         end: AgentSideConnection,
-        conversation: PorterSession,
+        session: PorterSession,
         attached: tuple[PromptAttachment, ...],
         environ: Mapping[str, str],
     ) -> None:
         self._end = end
-        self._conversation = conversation
+        self._session = session
         self._spoke = False
         self._said: list[str] = []
         self.attached = attached
         self.environ = environ
 
     @property
-    def conversation(self) -> PorterSession:
-        return self._conversation
+    def session(self) -> PorterSession:
+        return self._session
 
     @property
     def workspace(self) -> Workspace:
-        return self._conversation.workspace
+        return self._session.workspace
 
     @property
     def files(self) -> SessionFiles:
-        return self._conversation.files
+        return self._session.files
 
     @property
     def plan(self) -> tuple[ChecklistItem, ...]:
-        return self._conversation.plan
+        return self._session.plan
 
     @property
     def todos(self) -> tuple[ChecklistItem, ...]:
-        return self._conversation.todos
+        return self._session.todos
 
     async def say(self, block: str) -> None:
-        """Say a paragraph or another block of Markdown, in pieces, no faster than the client reads."""
+        """Send a block of Markdown in chunks, no faster than the client reads."""
         text = strip_surrogates(("\n\n" if self._spoke else "") + block.rstrip("\n"))
         self._spoke = True
         self._said.append(text)
@@ -72,7 +72,7 @@ class PorterTurn:
             await self._end.drain()
 
     async def stream_text(self, text: str, *, begins: bool) -> None:
-        """Say a piece of an answer as it comes; what `begins` one stands apart from what was said before."""
+        """Send a chunk of an answer; the first one (`begins`) starts a new paragraph."""
         piece = strip_surrogates(("\n\n" if begins and self._spoke else "") + text)
         self._spoke = True
         self.send_update(schema.AgentMessageChunk(content=schema.TextContent(text=piece)))
@@ -82,7 +82,7 @@ class PorterTurn:
         await self.think(text)
 
     def notice(self, title: str, description: str | None = None, *, severity: str = "info") -> None:
-        """Something worth knowing that is no part of an answer."""
+        """Send a notice, which is not part of the answer."""
         self.send_update(
             schema.Notice(
                 severity=severity,
@@ -92,62 +92,62 @@ class PorterTurn:
         )
 
     def notice_once(self, title: str, description: str) -> None:
-        """Something that is worth knowing once in a session, over restarts too."""
-        if title not in self._conversation.noticed:
-            self._conversation.noticed.add(title)
+        """Send a notice once in a session, across restarts too."""
+        if title not in self._session.noticed:
+            self._session.noticed.add(title)
             self.notice(title, description)
 
     def send_update(self, update: schema.SessionUpdate) -> None:
-        """Keep and tell an update."""
+        """Store an update and send it."""
         self._keep(update)
         self._tell(update)
 
     async def think(self, text: str) -> None:
-        """Say why, for those who want to know."""
+        """Send a thought."""
         self.send_update(schema.AgentThoughtChunk(content=schema.TextContent(text=strip_surrogates(text))))
         await self._end.drain()
 
     def tool(self, work: ToolCallDetails) -> ToolCallReport:
-        """A tool call; use it as an asynchronous context."""
-        return ToolCallReport(self._conversation.next_call_id(), work, self._tell, self._keep)
+        """Create a tool call; use it as an asynchronous context."""
+        return ToolCallReport(self._session.next_call_id(), work, self._tell, self._keep)
 
     async def permit(self, call: ToolCallReport, scope: str, *, covers: str | None, otherwise: str) -> None:
-        """Ask before a call goes on. PermissionDenied, with `otherwise`, when the person declines.
+        """Ask for permission. Raises PermissionDenied with the message `otherwise` if the user declines.
 
-        Allowing it for the whole session allows every later call of the same kind and scope, which is
-        what `covers` says in words; without them that is not offered.
+        A grant for the whole session covers later calls of the same kind and scope; `covers` describes them. Without
+        `covers` no such grant is offered.
         """
         grant = (call.work.kind, scope)
-        if grant not in self._conversation.granted:
+        if grant not in self._session.granted:
             chosen = await self._ask(call, covers)
             if chosen == _ALLOW_ALWAYS and covers is not None:
-                self._conversation.granted.add(grant)
+                self._session.granted.add(grant)
             elif chosen != _ALLOW_ONCE:
                 raise PermissionDenied(otherwise)
         call.proceed()
 
     async def run(self, command: Sequence[str], line: str, *, otherwise: str) -> CommandResult:
-        """Run a command in the session's folder once the person agrees; its output is shown as it comes.
+        """Run a command in the session's folder after asking, and show its output as it arrives.
 
-        `line` is the command as people write it. PermissionDenied, with `otherwise`, when they decline.
+        `line` is the command line to show. Raises PermissionDenied with the message `otherwise` if the user declines.
         """
         raw_input = {"command": line, "cwd": str(self.workspace.root)}
         async with self.tool(
             ToolCallDetails(title=line, kind="execute", raw_input=raw_input, waits=True)
         ) as call:
             await self.permit(call, line, covers=f"“{line}”", otherwise=otherwise)
-            ended = await run_to_end(self._conversation.terminals, command, self.workspace.root, call.show)
+            ended = await run_to_end(self._session.terminals, command, self.workspace.root, call.show)
             call.ran(ended)
         return ended
 
     async def start(self, command: Sequence[str], call: ToolCallReport) -> RunningCommand:
-        """Start a command that was permitted, shown under its call. Whoever has it must stop it."""
-        return await self._conversation.terminals.start(command, self.workspace.root, call.show)
+        """Start a permitted command and show its output in the call. The caller must stop it."""
+        return await self._session.terminals.start(command, self.workspace.root, call.show)
 
     async def ask_person(
         self, call: ToolCallReport, question: str, choices: Sequence[tuple[str, str]]
     ) -> str | None:
-        """What the person answers; None if they do not, or if the client cannot ask."""
+        """Ask the user a question. Returns None if they do not answer, or the client cannot ask."""
         field = schema.ElicitationPropertySchema(type="string", title="Answer")
         if choices:
             options = [
@@ -163,12 +163,12 @@ class PorterTurn:
     async def ask_form(
         self, call: ToolCallReport, question: str, form: schema.ElicitationSchema
     ) -> schema.CreateElicitationResponse:
-        """What the person makes of a form; `cancel` if the client cannot show it."""
-        if not self._conversation.can_ask:
+        """Show a form to the user. Returns `cancel` if the client cannot show it."""
+        if not self._session.can_ask:
             return schema.CreateElicitationResponse(action="cancel")
         request = schema.CreateElicitationRequest(
             mode="form",
-            session_id=self._conversation.id,
+            session_id=self._session.id,
             tool_call_id=call.id,
             message=strip_surrogates(question),
             requested_schema=form,
@@ -179,26 +179,26 @@ class PorterTurn:
             return schema.CreateElicitationResponse(action="cancel")
 
     def remember(self, command: str) -> None:
-        """Let the model know later what the person did by a command, and what they were told."""
+        """Add a command and its answer to the model's history."""
         said = "".join(self._said)
-        told = said if len(said) <= _REMEMBERED else f"{said[:_REMEMBERED]}\n[…]"
-        text = f"[The person used Porter's command {command[:500]!r}, and Porter said:]\n\n{told}"
-        self._conversation.history.add(UserMessage((ModelText(strip_surrogates(text)),)))
+        answer = said if len(said) <= _REMEMBERED else f"{said[:_REMEMBERED]}\n[…]"
+        text = f"[The user ran Porter's command {command[:500]!r}, and Porter answered:]\n\n{answer}"
+        self._session.history.add(UserMessage((ModelText(strip_surrogates(text)),)))
 
     def new_id(self) -> str:
-        """An id that nothing else in this session has."""
-        return self._conversation.next_call_id()
+        """Return an id that is unique in this session."""
+        return self._session.next_call_id()
 
     def set_plan(self, steps: tuple[ChecklistItem, ...]) -> None:
-        self._conversation.set_lists(plan=steps)
+        self._session.set_lists(plan=steps)
         self.show_plan()
 
     def set_todos(self, todos: tuple[ChecklistItem, ...]) -> None:
-        self._conversation.set_lists(todos=todos)
+        self._session.set_lists(todos=todos)
         self.show_plan()
 
     def show_plan(self) -> None:
-        self.send_update(self._conversation.as_plan())
+        self.send_update(self._session.as_plan())
 
     async def _ask(self, call: ToolCallReport, covers: str | None) -> str:
         always = schema.PermissionOption(
@@ -207,7 +207,7 @@ class PorterTurn:
             kind="allow_always",
         )
         request = schema.RequestPermissionRequest(
-            session_id=self._conversation.id,
+            session_id=self._session.id,
             tool_call=call.as_request(),
             options=[
                 schema.PermissionOption(option_id=_ALLOW_ONCE, name="Allow once", kind="allow_once"),
@@ -219,15 +219,15 @@ class PorterTurn:
             outcome = (await self._end.request_permission(request)).outcome
         except RpcError as error:
             raise PermissionDenied(
-                f"Nobody could be asked for permission ({error.reason}), so nothing was done."
+                f"Permission could not be requested ({error.reason}), so nothing was done."
             ) from error
         if isinstance(outcome, schema.CancelledPermissionOutcome):
-            # The client says by this that the whole turn is being stopped.
+            # With this outcome the client cancels the whole turn.
             raise asyncio.CancelledError
         return outcome.option_id
 
     def _tell(self, update: schema.SessionUpdate) -> None:
-        self._end.update(self._conversation.id, update)
+        self._end.update(self._session.id, update)
 
     def _keep(self, update: schema.SessionUpdate) -> None:
-        self._conversation.transcript.append(UpdateEntry(update=update))
+        self._session.transcript.append(UpdateEntry(update=update))

@@ -1,4 +1,4 @@
-"""The folders of a session: resolves names in them and refuses what lies outside or is private."""
+"""The folders of a session: resolves paths, and refuses those outside them or private."""
 
 import os
 from pathlib import Path, PurePosixPath
@@ -11,7 +11,7 @@ from portico.porter.markdown import inline_code
 
 
 class Workspace(msgspec.Struct, frozen=True):
-    """The session's folder, where relative names begin, and the further folders it may use."""
+    """The session's folder, which relative paths start from, and additional folders."""
 
     root: Path
     others: tuple[Path, ...] = ()
@@ -21,14 +21,14 @@ class Workspace(msgspec.Struct, frozen=True):
         return (self.root, *self.others)
 
     def locate(self, name: str) -> Path:
-        """The absolute path that a person means by a name."""
+        """Return the absolute path of a name."""
         plain = unquoted(name.strip())
         if not plain or "\0" in plain:
-            raise InvalidInput("That is not the name of a file.")
+            raise InvalidInput("That is not a valid file name.")
         return Path(os.path.normpath(self.root / plain))
 
     def inside(self, path: Path) -> Path:
-        """Where a path really leads, links followed. PermissionDenied outside the session's folders."""
+        """Resolve links in a path. Raises PermissionDenied outside the session's folders, and for private files."""
         real = Path(os.path.realpath(path))
         if not any(real.is_relative_to(os.path.realpath(root)) for root in self.roots):
             raise PermissionDenied(
@@ -36,23 +36,23 @@ class Workspace(msgspec.Struct, frozen=True):
                 suggestion=f"This session works in {self.root}.",
             )
         if is_private(real.parts) or is_private(path.parts):
-            raise PermissionDenied(f"{self.shown(path)} may hold secrets, so Porter leaves it alone.")
+            raise PermissionDenied(f"{self.shown(path)} may contain secrets, so Porter does not access it.")
         return real
 
     def entry(self, path: Path) -> Path:
-        """Where a file, or a link itself, really is: links are followed above it only."""
+        """Resolve links in the parent of a path, but not a link at the path itself."""
         self.inside(path)
         return self.inside(path.parent) / path.name
 
     def place(self, name: str) -> Path:
-        """The real path of a file or folder that must be there. InvalidInput if it is not."""
+        """Return the real path of a file or folder. Raises InvalidInput if it does not exist."""
         real = self.inside(self.locate(name))
         if not exists(real):
-            raise InvalidInput(f"There is no file or folder {inline_code(name)} here.")
+            raise InvalidInput(f"No such file or folder: {inline_code(name)}.")
         return real
 
     def shown(self, path: Path) -> str:
-        """A path as people like to read it: from the session's folder where it is inside."""
+        """Return a path to show, relative to the session's folder if it is inside."""
         for base in (self.root, Path(os.path.realpath(self.root))):
             if path.is_relative_to(base):
                 return str(PurePosixPath(*path.relative_to(base).parts))
@@ -60,7 +60,7 @@ class Workspace(msgspec.Struct, frozen=True):
 
 
 def exists(path: Path) -> bool:
-    """Whether something is there. A name that no file could have names nothing."""
+    """Return whether a path exists; false for an invalid name."""
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -72,14 +72,14 @@ def is_folder(path: Path) -> bool:
 
 
 def unquoted(name: str) -> str:
-    """A name without the quotes or backticks that people put around it."""
+    """Remove quotes or backticks around a name."""
     if len(name) >= 2 and name[0] == name[-1] and name[0] in "\"'`":
         return name[1:-1]
     return name
 
 
 def first_word(text: str) -> tuple[str, str]:
-    """The first word, which may be quoted to hold spaces, and what follows it."""
+    """Split off the first word, which may be quoted."""
     text = text.lstrip()
     if text[:1] in ("'", '"') and (end := text.find(text[0], 1)) > 0:
         return text[1:end], text[end + 1 :].lstrip(" \t")

@@ -1,1 +1,1 @@
-"""Owns the prompt catalog: finding, reading and rendering prompt files."""
+"""The prompt catalog: finding, reading and rendering prompt files."""

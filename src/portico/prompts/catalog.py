@@ -1,7 +1,7 @@
 """Catalog of the prompt files of a workspace and its user.
 
-A file that cannot be used stands in the catalog with what is wrong with it, and still hides its namesake:
-otherwise a mistake in one text would quietly send another.
+A broken file is listed with its problem, and still hides a prompt of the same name: otherwise a mistake in one file
+would silently send another text.
 """
 
 import os
@@ -22,15 +22,15 @@ from portico.prompts.template import VARIABLE_NAME
 
 WORKSPACE_FOLDER = Path(".portico") / "prompts"
 _SUFFIX = ".md"
-_IMPROPER = "its name may have the letters a to z and A to Z, digits, - and _ only"
+_IMPROPER = "its name may only contain the letters a to z and A to Z, digits, - and _"
 
 PromptOrigin = Literal["workspace", "user"]
 
 
 class PromptFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file or folder among the prompts, before it is read. `fault` is what is wrong with the place itself.
+    """A file or folder among the prompts, before it is read. `fault` is a problem with the path itself.
 
-    `root` is the real folder that its file must be in.
+    `root` is the real folder that must contain the file.
     """
 
     name: str
@@ -41,7 +41,7 @@ class PromptFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A place that was looked at. `hides` and `hidden_by` are the paths of namesakes."""
+    """A prompt file after it was read. `hides` and `hidden_by` are paths of prompts of the same name."""
 
     name: str
     origin: PromptOrigin
@@ -53,7 +53,7 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromptCatalog:
-    """The prompts of a workspace and of its user. Blocks: it reads files, anew for each question."""
+    """The prompts of a workspace and its user. Each call reads the files again, and blocks."""
 
     def __init__(self, workspace: Path, user_folder: Path) -> None:
         self.workspace_folder = workspace / WORKSPACE_FOLDER
@@ -61,11 +61,11 @@ class PromptCatalog:
         self._workspace = workspace
 
     def entries(self) -> list[CatalogEntry]:
-        """All there are, by name, the one that holds before the one that it hides."""
+        """Return all prompts by name; a prompt comes before the one it hides."""
         return [_entry(place, places) for _, places in sorted(self._by_name().items()) for place in places]
 
     def find(self, name: str) -> tuple[CatalogEntry, CatalogPrompt]:
-        """The prompt that holds under a name. InvalidInput when there is none, or when it cannot be used."""
+        """Return the prompt with a name. Raises InvalidInput if it is unknown or broken."""
         by_name = self._by_name()
         if name not in by_name:
             raise self._unknown(name, sorted(by_name))
@@ -73,7 +73,7 @@ class PromptCatalog:
         if entry.prompt is None:
             raise InvalidInput(
                 f"The prompt {name} cannot be used: {entry.problem}.",
-                suggestion=f"Put it right in {entry.path}",
+                suggestion=f"Correct it in {entry.path}",
             )
         return entry, entry.prompt
 
@@ -91,19 +91,19 @@ class PromptCatalog:
         if near:
             hint = f"Did you mean {' or '.join(near)}?"
         elif names:
-            hint = "See them with: portico prompts list"
+            hint = "List them with: portico prompts list"
         else:
-            hint = f"There are none yet. Write the first: {_proper(str(self.workspace_folder / 'NAME.md'))}"
-        return InvalidInput(f"There is no prompt {name!r}.", suggestion=hint)
+            hint = f"No prompts exist yet. Create one: {_proper(str(self.workspace_folder / 'NAME.md'))}"
+        return InvalidInput(f'Unknown prompt "{name}".', suggestion=hint)
 
 
 def _places(origin: PromptOrigin, folder: Path, ground: Path) -> Iterator[PromptFile]:
-    """What is under a folder. Neither it nor a link below it may lead elsewhere; `ground` is what it must be in."""
+    """List the files of a folder. Neither the folder nor a link in it may lead out of `ground`."""
     if not os.path.lexists(folder):
         return
     root = Path(os.path.realpath(folder))
     if not root.is_relative_to(os.path.realpath(ground)):
-        yield _folder(origin, folder, folder, "the folder is a link that leads out of the workspace")
+        yield _folder(origin, folder, folder, "the folder is a link to a folder outside the workspace")
         return
     waiting = [Path()]
     while waiting:
@@ -123,7 +123,7 @@ def _places(origin: PromptOrigin, folder: Path, ground: Path) -> Iterator[Prompt
             if is_folder:
                 waiting.append(path)
             elif is_link and os.path.isdir(root / path):  # noqa: PTH112 - pathlib's fails where it may not look
-                fault = "it is a link to a folder, and those are not followed"
+                fault = "it is a link to a folder, which is not followed"
                 yield _folder(origin, folder, folder / path, fault)
             elif path.suffix == _SUFFIX:
                 bare = path.with_suffix("")
@@ -138,7 +138,7 @@ def _places(origin: PromptOrigin, folder: Path, ground: Path) -> Iterator[Prompt
 
 
 def _folder(origin: PromptOrigin, top: Path, path: Path, fault: str) -> PromptFile:
-    """A folder that is not looked into. Its name is none that a prompt could have."""
+    """Return an entry for a folder that is not searched, under a name that no prompt can have."""
     name = "" if path == top else path.relative_to(top).as_posix()
     return PromptFile(name=_proper(f"{name}/"), origin=origin, path=path, root=top, fault=fault)
 
@@ -167,7 +167,7 @@ def _read(place: PromptFile) -> tuple[CatalogPrompt | None, str]:
     except FileTooLarge:
         return None, f"the file is larger than {MAX_PROMPT_BYTES // 1024} KB"
     except (FileNotFoundError, IsADirectoryError, NotRegularFile):
-        return None, "it is no file"
+        return None, "it is not a regular file"
     except OSError as error:
         return None, f"it cannot be read: {error.strerror}"
     except InvalidPrompt as error:
@@ -177,10 +177,10 @@ def _read(place: PromptFile) -> tuple[CatalogPrompt | None, str]:
 def _resolved(place: PromptFile) -> str:
     path = os.path.realpath(place.path)
     if not Path(path).is_relative_to(place.root):
-        raise InvalidPrompt("it is a link that leads out of its folder")
+        raise InvalidPrompt("it is a link to a file outside its folder")
     return path
 
 
 def _proper(text: str) -> str:
-    """A name as text that can be written anywhere: on a disk it is bytes, and not all of them are text."""
+    """Return a file name as valid text: on disk it may be any bytes."""
     return os.fsencode(text).decode("utf-8", "replace")

@@ -2,7 +2,7 @@
 
 
 class InvalidPrompt(Exception):
-    """The file cannot be used as a prompt; `line` counts from one, where there is a line to name."""
+    """The file is not a valid prompt; `line` counts from 1, if the problem has a line."""
 
     def __init__(self, why: str, line: int | None = None) -> None:
         super().__init__(why)

@@ -1,7 +1,6 @@
 """Front matter of a prompt file: its description and variables.
 
-It is YAML of the plainest kind: every value is the text that was written, nothing is built but text and
-names, and anchors are refused, so that a short file stays short.
+It is a subset of YAML: every value is text, and anchors are refused, so that a short file cannot expand.
 """
 
 import re
@@ -16,11 +15,11 @@ from portico.prompts.template import VARIABLE_NAME
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _FENCE = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _DEEPEST = 20
-_BEFORE = 2  # Front matter begins in the second line of its file, and YAML counts lines from zero.
+_BEFORE = 2  # Front matter begins on the second line of the file, and YAML counts lines from 0.
 
 
 class PromptVariable(msgspec.Struct, frozen=True, kw_only=True):
-    """What a prompt can be given. Without a default it must be given."""
+    """A variable of a prompt; required if it has no default."""
 
     name: str
     description: str = ""
@@ -28,7 +27,7 @@ class PromptVariable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FrontMatter(msgspec.Struct, frozen=True, kw_only=True):
-    """`unknown` has the names of parts with which nothing is done."""
+    """The front matter of a prompt; `unknown` has the names of unused keys."""
 
     description: str = ""
     variables: tuple[PromptVariable, ...] = ()
@@ -36,13 +35,13 @@ class FrontMatter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def split_front_matter(text: str) -> tuple[FrontMatter, str, int]:
-    """The front matter, the text behind it, and the line on which that begins. NotAPrompt for a bad one."""
+    """Split a file into front matter, text and the line of the text. Raises InvalidPrompt if it is malformed."""
     opening = _FENCE.match(text)
     if opening is None:
         return FrontMatter(), text, 1
     closing = _FENCE.search(text, opening.end())
     if closing is None:
-        raise InvalidPrompt("the front matter has no second line of ---", 1)
+        raise InvalidPrompt("the front matter has no closing ---", 1)
     content = text[opening.end() + 1 : closing.start()]
     return _front_matter(content), text[closing.end() + 1 :], text.count("\n", 0, closing.end()) + 2
 
@@ -68,24 +67,24 @@ def _parsed(text: str) -> yaml.Node | None:
         mark = error.problem_mark or error.context_mark
         words = error.problem or error.context or "it cannot be read"
         raise InvalidPrompt(
-            f"the front matter is not YAML: {words}", mark.line + _BEFORE if mark else 1
+            f"the front matter is not valid YAML: {words}", mark.line + _BEFORE if mark else 1
         ) from error
-    # The last two: a character beyond all that there are, where YAML is read without its C library.
+    # The last two are raised by the pure Python parser for invalid characters.
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
-        raise InvalidPrompt("the front matter is not YAML that can be read here", 1) from error
+        raise InvalidPrompt("the front matter contains unsupported YAML", 1) from error
     return node
 
 
 def _refuse_what_grows(text: str) -> None:
-    """Looks before anything is built: a deep document could end the process, an alias makes a short one long."""
+    """Check the document before it is built: deep nesting could crash the process, and aliases expand."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         line = event.start_mark.line + _BEFORE
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise InvalidPrompt("anchors and aliases are not read in front matter", line)
+            raise InvalidPrompt("anchors and aliases are not supported in front matter", line)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
-            raise InvalidPrompt(f"the front matter is nested more than {_DEEPEST} deep", line)
+            raise InvalidPrompt(f"the front matter is nested more than {_DEEPEST} levels deep", line)
 
 
 def _variables(node: yaml.Node) -> tuple[PromptVariable, ...]:
@@ -96,13 +95,15 @@ def _variables(node: yaml.Node) -> tuple[PromptVariable, ...]:
 
 def _variable(name: str, node: yaml.Node) -> PromptVariable:
     if VARIABLE_NAME.fullmatch(name) is None:
-        raise InvalidPrompt(f"{name!r} is no name for a variable: letters, digits, - and _ are", _line(node))
+        raise InvalidPrompt(
+            f"{name!r} is not a valid name for a variable: use letters, digits, - and _", _line(node)
+        )
     if _is_empty(node):
         return PromptVariable(name=name)
     parts = dict(_pairs(node, name))
     if other := next((part for part in parts if part not in ("description", "default")), None):
         raise InvalidPrompt(
-            f"{name} can have a description and a default, and no {other}", _line(parts[other])
+            f"{name} can have a description and a default, but not {other}", _line(parts[other])
         )
     texts = {part: _text(value, f"the {part} of {name}") for part, value in parts.items()}
     return PromptVariable(name=name, description=texts.get("description", ""), default=texts.get("default"))
@@ -110,12 +111,12 @@ def _variable(name: str, node: yaml.Node) -> PromptVariable:
 
 def _pairs(node: yaml.Node, what: str) -> Iterator[tuple[str, yaml.Node]]:
     if not isinstance(node, yaml.MappingNode):
-        raise InvalidPrompt(f"{what} must have parts, each with a name and a colon", _line(node))
+        raise InvalidPrompt(f"{what} must be a mapping of keys to values", _line(node))
     seen: set[str] = set()
     for key, value in node.value:
         name = _text(key, "a name")
         if name in seen:
-            raise InvalidPrompt(f"{name!r} stands here twice", _line(key))
+            raise InvalidPrompt(f"duplicate key {name!r}", _line(key))
         seen.add(name)
         yield name, value
 
@@ -127,7 +128,7 @@ def _text(node: yaml.Node, what: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidPrompt(f"{what} has a character that is none", _line(node)) from error
+        raise InvalidPrompt(f"{what} contains an invalid character", _line(node)) from error
     return text
 
 

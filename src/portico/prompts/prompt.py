@@ -15,7 +15,7 @@ MAX_PROMPT_BYTES = 256 * 1024
 
 
 class RenderedPrompt(msgspec.Struct, frozen=True):
-    """What came out, what was put in for it, and which defaults stood in for the rest."""
+    """A rendered prompt, the values given, and the defaults used for the rest."""
 
     text: str
     given: dict[str, str]
@@ -23,7 +23,7 @@ class RenderedPrompt(msgspec.Struct, frozen=True):
 
 
 class CatalogPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """`text` is as it was written, without the front matter; `digest` is the SHA-256 of the whole file."""
+    """A prompt. `text` is the file without its front matter; `digest` is the SHA-256 of the whole file."""
 
     digest: str
     description: str
@@ -33,7 +33,7 @@ class CatalogPrompt(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
     def fill(self, name: str, values: Mapping[str, str]) -> RenderedPrompt:
-        """The text with its values. InvalidInput for a value too few, or for one that has no place."""
+        """Render the text with values. Raises InvalidInput for a missing or unknown value."""
         known = [variable.name for variable in self.variables]
         if unknown := next((key for key in values if key not in known), None):
             raise _no_such_variable(name, unknown, known)
@@ -48,7 +48,7 @@ class CatalogPrompt(msgspec.Struct, frozen=True, kw_only=True):
         return RenderedPrompt(self.template.fill({**defaults, **values}), dict(values), defaults)
 
     def open_pieces(self) -> list[str | PromptVariable]:
-        """The text with its defaults, and the variables that still need a value where that goes."""
+        """Render the text with its defaults, and with placeholders for variables that need a value."""
         by_name = {variable.name: variable for variable in self.variables}
         return [
             piece if isinstance(piece, str) else _shown(by_name[piece.name]) for piece in self.template.pieces
@@ -56,7 +56,7 @@ class CatalogPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_prompt(data: bytes) -> CatalogPrompt:
-    """A file's content as a prompt. NotAPrompt says why it is none."""
+    """Parse a prompt file. Raises InvalidPrompt."""
     if len(data) > MAX_PROMPT_BYTES:
         raise InvalidPrompt(f"the file is larger than {MAX_PROMPT_BYTES // 1024} KB")
     try:
@@ -81,8 +81,8 @@ def read_prompt(data: bytes) -> CatalogPrompt:
         text=text.rstrip("\n"),
         template=template,
         warnings=(
-            *(f"The variable {name} is declared and never used." for name in unused),
-            *(f"Nothing is done with {name} in the front matter." for name in matter.unknown),
+            *(f"The variable {name} is declared but never used." for name in unused),
+            *(f"The key {name} in the front matter is ignored." for name in matter.unknown),
         ),
     )
 
@@ -96,14 +96,14 @@ def _no_such_variable(name: str, unknown: str, known: list[str]) -> InvalidInput
     if near:
         hint = f"Did you mean {near[0]}?"
     elif known:
-        hint = f"It has: {', '.join(known)}"
+        hint = f"Available: {', '.join(known)}"
     else:
-        hint = f"It has none. Where {{{{ {unknown} }}}} should stand, declare it under variables in its front matter."
+        hint = f"It has no variables. To use {{{{ {unknown} }}}}, declare it under variables in its front matter."
     return InvalidInput(f"The prompt {name} has no variable {unknown}.", suggestion=hint)
 
 
 def _missing(name: str, missing: list[PromptVariable]) -> InvalidInput:
     needed = "; ".join(one.name + (f" ({one.description})" if one.description else "") for one in missing)
     ways = " ".join(f"--set {one.name}=…" for one in missing)
-    piped = ", or --input - for what is piped in" if any(one.name == "input" for one in missing) else ""
+    piped = ", or --input - to read standard input" if any(one.name == "input" for one in missing) else ""
     return InvalidInput(f"The prompt {name} needs a value for {needed}.", suggestion=f"Add: {ways}{piped}")

@@ -1,8 +1,7 @@
 r"""Template text of a prompt: parsing and filling of placeholders.
 
-`{{ name }}` is where the value of a variable stands. A backslash takes the meaning from the braces behind
-it: `\{{` is two braces, `\\{{ name }}` is a backslash and a value. Elsewhere a backslash is a backslash.
-What is put in is never looked at again.
+`{{ name }}` is replaced by the value of a variable. A backslash escapes the braces after it: `\{{` is two braces,
+`\\{{ name }}` is a backslash and a value. Elsewhere a backslash is literal. Values are not expanded again.
 """
 
 import re
@@ -13,21 +12,21 @@ import msgspec
 from portico.prompts.errors import InvalidPrompt
 
 VARIABLE_NAME = re.compile(r"[A-Za-z0-9_-]+")
-# A run of backslashes is looked at once, from its beginning: there may be a file full of them.
+# A run of backslashes is matched once, from its beginning, so that a file full of them stays fast.
 _OPENING = re.compile(r"(?<!\\)(?P<slashes>\\*+)(?P<braces>\{{2,})")
 _REST = re.compile(rf"[ \t]*(?P<name>{VARIABLE_NAME.pattern})[ \t]*\}}\}}")
 _SHOWN = 40
 
 
 class Placeholder(msgspec.Struct, frozen=True):
-    """Where a value goes; `line` is that of the file."""
+    """A placeholder and its line in the file."""
 
     name: str
     line: int
 
 
 class PromptTemplate(msgspec.Struct, frozen=True):
-    """Pieces of text, and the places between them."""
+    """Literal text and placeholders, in order."""
 
     pieces: tuple[str | Placeholder, ...]
 
@@ -36,12 +35,12 @@ class PromptTemplate(msgspec.Struct, frozen=True):
         return tuple(piece for piece in self.pieces if isinstance(piece, Placeholder))
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """The text with every value in its place, as it is. There must be one for each placeholder."""
+        """Return the text with each placeholder replaced by its value, which must exist."""
         return "".join(piece if isinstance(piece, str) else values[piece.name] for piece in self.pieces)
 
 
 def parse_template(text: str, first_line: int = 1) -> PromptTemplate:
-    """The text in pieces. NotAPrompt for braces that open no placeholder and are not meant as they stand."""
+    """Parse a text. Raises InvalidPrompt for braces that are neither a placeholder nor escaped."""
     pieces: list[str | Placeholder] = []
     done = 0
     line, counted = first_line, 0
@@ -65,4 +64,4 @@ def _no_placeholder(text: str, start: int) -> str:
     content = text[start:].partition("\n")[0]
     inside, closing, _ = content.partition("}}")
     shown = "{{" + (inside + closing)[:_SHOWN]
-    return f"{shown} is no placeholder like {{{{ name }}}}; braces that are meant are written \\{{{{"
+    return f"{shown} is not a placeholder like {{{{ name }}}}; write literal braces as \\{{{{"

@@ -102,7 +102,7 @@ class SessionCheck:
 def find_problems(connection: sqlite3.Connection, progress: ProgressFile) -> Iterator[list[str]]:
     """What is wrong with a file, a page at a time, in one snapshot while others go on writing.
 
-    The connection must be nobody else's, and each step must run on its thread.
+    The connection must not be shared, and each step must run on its thread.
     """
     # Before the snapshot, which is then at least as far as this.
     try:

@@ -50,7 +50,7 @@ async def test_old_results_are_let_go_before_anything_is_summarised(state: Path,
     assert not any(map(is_summary, model.requests))
     last = texts(model.requests[-1])
     assert "content of 0" in last
-    assert "no longer kept" in last
+    assert "was dropped" in last
     assert "content of 7\\n2\\t" + "x" * 100 in last
 
 
@@ -101,7 +101,7 @@ async def test_a_model_that_cannot_summarise_gets_the_bare_facts(state: Path, fo
         session = await client.open(folder)
         await client.prompt(session, "tell me a story")
         assert await client.prompt(session, "go on") == "end_turn"
-    assert "The person asked:\\n- tell me a story" in texts(model.requests[2])
+    assert "The user asked:\\n- tell me a story" in texts(model.requests[2])
 
 
 async def test_a_provider_that_counts_otherwise_gets_a_shorter_conversation_once(

@@ -45,7 +45,7 @@ async def test_a_helper_may_not_do_what_its_sender_may_not(state: Path, folder: 
         session = await client.open(folder)
         await client.end.set_mode(schema.SetSessionModeRequest(session_id=session, mode_id="PLAN"))
         await client.prompt(session, "write it")
-    assert "There is no tool 'write' here." in results_in(model.requests[2])[0]
+    assert 'Unknown tool "write".' in results_in(model.requests[2])[0]
     assert not (folder / "a.txt").exists()
 
 
@@ -54,7 +54,7 @@ async def test_a_helper_of_an_unknown_kind_is_told_to_the_model(state: Path, fol
     async with connected(state, setup_of=model.setup()) as client:
         session = await client.open(folder)
         await client.prompt(session, "go")
-    assert "There is no scenario 'NOPE'. There are: CODE, ASK" in results_in(model.requests[1])[0]
+    assert 'Unknown scenario "NOPE". Available: CODE, ASK' in results_in(model.requests[1])[0]
 
 
 async def test_a_stop_ends_the_helper_too(state: Path, folder: Path) -> None:

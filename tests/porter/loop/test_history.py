@@ -87,5 +87,5 @@ def test_what_is_kept_is_what_is_remembered(before: list[Message], after: list[M
     for message in after:
         history.add(message)
     again = MessageHistory()
-    again.recall(kept)
+    again.restore(kept)
     assert again.messages == history.messages

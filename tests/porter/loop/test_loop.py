@@ -64,14 +64,14 @@ async def test_calls_that_look_run_together_and_others_in_order(state: Path, fol
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
-        (call("raed", path="a"), "There is no tool 'raed' here. Did you mean read"),
+        (call("raed", path="a"), 'Unknown tool "raed". Did you mean read'),
         (call("read", '{"path": "a.py'), "The arguments are not valid JSON"),
-        (call("read", '["a.py"]'), "The arguments do not fit: Expected `object`, got `array`"),
+        (call("read", '["a.py"]'), "Invalid arguments: Expected `object`, got `array`"),
         (call("read", file="a.py"), "This tool takes: path, first_line, lines."),
-        (call("read", path="missing.py"), "There is no file missing.py."),
+        (call("read", path="missing.py"), "missing.py does not exist."),
         (call("read", path="../outside.txt"), "is outside the folders of this session"),
-        (call("read", path=".env"), "may hold secrets"),
-        (call("propose_changes", changes=[]), "There is no tool 'propose_changes' here."),
+        (call("read", path=".env"), "may contain secrets"),
+        (call("propose_changes", changes=[]), 'Unknown tool "propose_changes".'),
     ],
 )
 async def test_a_call_that_cannot_be_made_is_told_to_the_model_and_the_turn_goes_on(
@@ -142,7 +142,7 @@ async def test_the_same_call_is_refused_the_third_time_and_then_ends_the_turn(
         session = await client.open(folder)
         assert await client.prompt(session, "go") == "end_turn"
         [notice] = client.updates(schema.Notice)
-        assert "kept making the same calls" in notice.title
+        assert "kept repeating the same calls" in notice.title
         assert len(client.calls) == 2
     assert "This call was not made" in results_in(model.requests[3])[0]
     assert len(model.requests) == 5
@@ -287,7 +287,7 @@ async def test_a_model_without_tools_gets_none_and_a_tiny_one_few_words(state: P
     [request] = model.requests
     assert request.tools == ()
     assert len(request.system) < 200
-    assert request.messages[0].parts[1] == ModelText("[An image that this model cannot look at.]")  # type: ignore[union-attr]
+    assert request.messages[0].parts[1] == ModelText("[An image, which this model cannot view.]")  # type: ignore[union-attr]
 
 
 async def test_an_answer_that_was_cut_says_so(state: Path, folder: Path) -> None:
@@ -295,7 +295,7 @@ async def test_an_answer_that_was_cut_says_so(state: Path, folder: Path) -> None
     async with connected(state, setup_of=model.setup()) as client:
         session = await client.open(folder)
         assert await client.prompt(session, "count") == "max_tokens"
-        assert "limit for one answer" in client.updates(schema.Notice)[0].title
+        assert "output limit" in client.updates(schema.Notice)[0].title
 
 
 async def test_the_project_may_say_how_to_work_and_each_text_is_told_once(state: Path, folder: Path) -> None:
@@ -328,7 +328,7 @@ async def test_a_large_result_is_cut_and_the_rest_can_be_read(state: Path, folde
     assert len(cut) < 26_000
     assert 'read_output(name="output-1", offset=16000)' in cut
     assert cut.endswith("line 1899 " + "x" * 80)
-    assert "go on with offset=36000" in rest
+    assert "continue with offset=36000" in rest
     assert (state / "porter" / f"{session}.outputs" / "output-1").stat().st_mode & 0o777 == 0o600
 
 

@@ -84,7 +84,7 @@ async def test_a_busy_provider_is_tried_again_and_the_person_is_told(
         assert await client.prompt(session, "go") == "end_turn"
         assert client.text == "Here I am."
         [notice] = client.updates(schema.Notice)
-        assert "too many requests" in notice.title
+        assert "limits the rate of requests" in notice.title
         assert notice.description.startswith("Trying again in 0 s")
 
 

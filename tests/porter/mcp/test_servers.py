@@ -84,7 +84,7 @@ async def test_a_scenario_without_servers_does_not_offer_their_tools(state: Path
         await client.end.set_mode(schema.SetSessionModeRequest(session_id=session, mode_id="ASK"))
         await client.prompt(session, "go")
         assert client.questions == []
-    assert "There is no tool 'math__add' here." in results_in(model.requests[1])[0]
+    assert 'Unknown tool "math__add".' in results_in(model.requests[1])[0]
 
 
 async def test_a_result_of_50_mb_is_cut_and_kept(state: Path, folder: Path) -> None:
@@ -94,7 +94,7 @@ async def test_a_result_of_50_mb_is_cut_and_kept(state: Path, folder: Path) -> N
         await client.prompt(session, "go")
     [told] = results_in(model.requests[1])
     assert len(told) < 30_000
-    assert "of 50000000 characters are left out" in told
+    assert "of 50000000 characters are omitted" in told
 
 
 async def test_a_server_that_dies_is_a_result_and_comes_back_next_turn(state: Path, folder: Path) -> None:

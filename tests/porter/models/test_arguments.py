@@ -60,6 +60,6 @@ async def test_an_answer_that_google_gives_up_for_its_call_is_asked_for_again() 
 
 async def test_an_answer_that_is_given_up_each_time_is_an_error_with_something_to_do() -> None:
     async with scripted("google", BROKEN, BROKEN, policy=RetryPolicy(attempts=2)) as it:
-        with pytest.raises(ModelReported, match="gave its answer up") as failure:
+        with pytest.raises(ModelReported, match="ended its answer early") as failure:
             await it.ask()
-    assert "Send it again" in str(failure.value.suggestion)
+    assert "Try again" in str(failure.value.suggestion)

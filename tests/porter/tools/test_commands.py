@@ -159,11 +159,11 @@ async def test_the_person_is_asked_a_question_and_answers(use: Use) -> None:
         before=prepare,
         after=look,
     )
-    assert text(result) == "The person answered: tabs"
+    assert text(result) == "The user answered: tabs"
 
 
 @pytest.mark.parametrize("elicitation", [True, False])
 async def test_a_question_that_nobody_answers_is_told_to_the_model(use: Use, elicitation: bool) -> None:
     result = await use("ask", question="Well?", with_client={"elicitation": elicitation})
     assert result.failed
-    assert "The person did not answer" in text(result)
+    assert "The user did not answer" in text(result)

@@ -109,10 +109,10 @@ async def test_a_page_is_told_as_words_and_its_source_is_named(use: Use, origin:
     ("path", "told"),
     [
         ("/moved", '{"a": 1}'),
-        ("/away", "The page is elsewhere now: fetch http://169.254.169.254/latest/meta-data/"),
+        ("/away", "The page redirects to another host: fetch http://169.254.169.254/latest/meta-data/"),
         ("/loop", "redirects more than 5 times"),
-        ("/image", "The page is image/png, which is not text."),
-        ("/missing", "answered with status 404"),
+        ("/image", "The page is not text: its type is image/png."),
+        ("/missing", "returned status 404"),
         ("/huge", "larger than 2 MB"),
     ],
 )

@@ -17,7 +17,7 @@ def text(result: ModelToolResult) -> str:
 async def test_reading_shows_numbered_lines_and_how_to_go_on(use: Use, folder: Path) -> None:
     (folder / "a.txt").write_text("".join(f"line {number}\n" for number in range(1, 11)))
     result = await use("read", path="a.txt", first_line=3, lines=2)
-    assert text(result) == "3\tline 3\n4\tline 4\n\n[There is more: go on with first_line=5.]"
+    assert text(result) == "3\tline 3\n4\tline 4\n\n[There is more: continue with first_line=5.]"
 
 
 async def test_a_wrong_name_gets_the_right_one(use: Use, folder: Path) -> None:
@@ -25,7 +25,7 @@ async def test_a_wrong_name_gets_the_right_one(use: Use, folder: Path) -> None:
     (folder / "src" / "config.py").write_text("x = 1\n")
     result = await use("read", path="config.py")
     assert result.failed
-    assert text(result) == "There is no file config.py. Did you mean src/config.py?"
+    assert text(result) == "config.py does not exist. Did you mean src/config.py?"
 
 
 async def test_an_image_can_be_looked_at(use: Use, folder: Path) -> None:
@@ -66,7 +66,7 @@ async def test_searching_can_be_narrowed_to_some_files(use: Use, folder: Path) -
     (folder / "b.md").write_text("find me\n")
     assert text(await use("grep", pattern="find (me|you)", files="*.md")) == "b.md:1: find me"
     assert "literal=true" in text(await use("grep", pattern="find (me"))
-    assert text(await use("grep", pattern="find (me", literal=True)).startswith("Nothing found.")
+    assert text(await use("grep", pattern="find (me", literal=True)).startswith("No matches.")
 
 
 async def test_an_edit_shows_the_difference_and_asks(use: Use, folder: Path) -> None:
@@ -88,14 +88,14 @@ async def test_an_edit_shows_the_difference_and_asks(use: Use, folder: Path) -> 
 @pytest.mark.parametrize(
     ("edits", "told"),
     [
-        ([{"old": "def  run():", "new": ""}], "The nearest lines are these"),
-        ([{"old": "pass", "new": "return"}], "stands in 2 places, on the lines 2, 4"),
+        ([{"old": "def  run():", "new": ""}], "These are the most similar lines"),
+        ([{"old": "pass", "new": "return"}], "occurs in 2 places, on lines 2, 4"),
         ([{"old": "run", "new": "run"}], "The new text is the same as the old"),
         (
             [{"old": "def run", "new": "def go"}, {"old": "missing", "new": ""}],
             "Edit 2 of 2: The text to replace is not in the file. Nothing was changed.",
         ),
-        ([], "The arguments do not fit"),
+        ([], "Invalid arguments"),
     ],
 )
 async def test_an_edit_that_does_not_fit_changes_nothing_and_says_why(
@@ -151,7 +151,7 @@ async def test_nothing_is_moved_over_something_or_deleted_with_content(use: Use,
     (folder / "full" / "a.txt").write_text("a")
     (folder / "b.txt").write_text("b")
     assert "already" in text(await use("move", source="b.txt", target="full/a.txt"))
-    assert "have to be empty" in text(await use("delete", path="full"))
+    assert "must be empty" in text(await use("delete", path="full"))
     assert "cannot be deleted" in text(await use("delete", path="."))
     assert (folder / "full" / "a.txt").read_text() == "a"
 
@@ -240,7 +240,7 @@ async def test_a_scenario_that_does_not_write_has_no_tool_that_does(
 ) -> None:
     (folder / "kept.txt").write_text("kept")
     result = await use(name, scenario=scenario, meta=SCRATCH, **arguments)
-    assert f"There is no tool '{name}' here." in text(result)
+    assert f'Unknown tool "{name}".' in text(result)
     assert (folder / "kept.txt").exists()
     assert not any((folder / one).exists() for one in ("a.txt", "made"))
 
@@ -290,7 +290,7 @@ async def test_a_proposal_that_makes_no_sense_names_every_mistake(use: Use, fold
     ]
     told = text(await use("propose_changes", scenario="EDITOR_CODE", changes=changes, meta=SCRATCH))
     for words in (
-        "a.txt: exists already",
+        "a.txt: already exists",
         "b.txt: does not exist",
         "outside the folders",
         "belongs to git",

@@ -59,7 +59,7 @@ export class Outbox {
     const kept: StoredPrompt = { text: outgoing.text, afterSeq: lastSeq, queued: [...this.#queued] };
     this.#gateway.draftStore.set(this.#storeKey, JSON.stringify(kept));
     try {
-      await this.#invoke({ text: outgoing.text, attachments: outgoing.attachments.map(attachment) });
+      await this.#submit({ text: outgoing.text, attachments: outgoing.attachments.map(attachment) });
     } catch (reason) {
       if (isLost(reason)) this.#missing = missing;
       else this.#gateway.draftStore.set(this.#storeKey, undefined);
@@ -69,7 +69,7 @@ export class Outbox {
   }
 
   async deliverQueued(promptId: string): Promise<void> {
-    await this.#invoke({ queuedPromptId: promptId });
+    await this.#submit({ queuedPromptId: promptId });
   }
 
   receiveEvents(events: readonly Event[]): void {
@@ -106,18 +106,14 @@ export class Outbox {
     missing?.arrived();
   }
 
-  /** The turn goes on at the server without us; watching shows it. */
-  async #invoke(prompt: {
+  /** Resolves when the prompt is in the log or in the queue; the session's stream shows its turn. */
+  async #submit(prompt: {
     text?: string;
     attachments?: MessageInitShape<typeof AttachmentSchema>[];
     queuedPromptId?: string;
   }): Promise<void> {
-    const leave = new AbortController();
     const request = { sessionId: this.#sessionId, whenBusy: WhenBusy.QUEUE, ...prompt };
-    const answers = this.#gateway.client.invoke(request, { signal: leave.signal })[Symbol.asyncIterator]();
-    const first = await answers.next();
-    leave.abort();
-    if (first.done === true) throw new ConnectError("The server did not confirm the prompt.", Code.Aborted);
+    await this.#gateway.client.submitPrompt(request);
   }
 }
 

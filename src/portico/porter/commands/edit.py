@@ -26,8 +26,8 @@ HOW = (
     "```\n/edit src/a.py s/old/new/\n```\n\n"
     "Or one or more blocks with the exact lines:\n\n"
     "```\n/edit src/a.py\n<<<<<<< SEARCH\nold lines\n=======\nnew lines\n>>>>>>> REPLACE\n```\n\n"
-    "The old text must stand in the file exactly once. `s/old/new/ all`, or `/edit src/a.py all` before blocks, "
-    "replaces it everywhere."
+    "The old text must occur in the file exactly once. `s/old/new/ all`, or `/edit src/a.py all` before blocks, "
+    "replaces every occurrence."
 )
 
 
@@ -68,7 +68,7 @@ def _parse(argument: str) -> EditArguments:
 
 
 def _plain(text: str, mark: str) -> str:
-    """The text that a person meant: escaped marks, new lines, tabs and backslashes."""
+    """Resolve escaped marks, line breaks, tabs and backslashes."""
 
     def meant(escape: re.Match[str]) -> str:
         letter = escape[1]

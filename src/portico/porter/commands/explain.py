@@ -40,7 +40,7 @@ async def run(turn: PorterTurn, argument: str) -> None:
     if turn.attached:
         names = ", ".join(inline_code(one.name) for one in turn.attached)
         await turn.say(
-            f"Looked through the whole workspace, not only {names}. `{COMMAND.usage}` takes a place too."
+            f"This covers the whole workspace, not only {names}. To limit it, add a path: `{COMMAND.usage}`."
         )
 
 
@@ -80,10 +80,10 @@ def _described(definition: SymbolDefinition, workspace: Workspace, *, brief: boo
 def _used(symbol: Symbol, known: SymbolReport, workspace: Workspace) -> str:
     if not known.uses:
         where = f" It is mentioned in {_files(known.mentions)}." if known.mentions else ""
-        return f"No use of it was found.{where}"
+        return f"No uses were found.{where}"
     at_least = "at least " if known.cut else ""
     total = count(len(known.uses), "time")
-    # Porter compares names, not types, so another class's method of that name counts as well.
+    # Porter compares names, not types, so methods of the same name of other classes count too.
     heading = f"The name {inline_code(symbol.name)} is used {at_least}{total} in {count(len({use.path for use in known.uses}), 'file')}"
     mentioned = f", and mentioned in {_files(known.mentions)}" if known.mentions else ""
     return f"{heading}{mentioned}:\n\n{_places(known.uses, workspace)}"
@@ -111,7 +111,7 @@ async def _not_found(turn: PorterTurn, symbol: Symbol, place: Path | None, known
     if near:
         await turn.say(f"Did you mean {' or '.join(map(inline_code, near))}?")
     elif not occurrences:
-        await turn.say("Files that git ignores are not looked at.")
+        await turn.say("Files ignored by git are not searched.")
 
 
 async def _near_names(turn: PorterTurn, symbol: Symbol, place: Path | None) -> list[str]:
@@ -145,7 +145,7 @@ COMMAND = SlashCommand(
     hint="<symbol> [path]",
     run=run,
     more=(
-        "The name may be qualified, as in `/explain Session.close`. Python is read by its syntax tree; in other "
-        "languages definitions are recognised by the look of their lines, and uses by the whole word."
+        "The name may be qualified, as in `/explain Session.close`. Python files are parsed; in other languages "
+        "definitions are recognised by line patterns, and uses by the whole word."
     ),
 )

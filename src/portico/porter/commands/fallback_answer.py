@@ -10,7 +10,7 @@ from portico.porter.project.runners import find_runners
 from portico.porter.turn import PorterTurn
 
 _MAX_EXAMPLES = 3
-# Only where a word begins: looked for within one as well, a pasted word of a megabyte takes hours.
+# Only at the start of a word: otherwise a pasted word of a megabyte would take hours.
 _NAME_LIKE = re.compile(
     r"(?<!\w)(?:[A-Za-z_]\w*(?:\.\w+)+|[A-Za-z]*_\w+|[A-Z][a-z0-9]+[A-Z]\w*|[a-z]+[A-Z]\w*)"
 )
@@ -20,41 +20,41 @@ async def answer_without_model(turn: PorterTurn, text: str) -> None:
     if text:
         await turn.say(
             "I cannot answer that in my own words: I am Porter, and no model is connected to me yet. "
-            "What I can do without one is work in this folder with commands."
+            "Without one I can run commands in this folder."
         )
     else:
-        await turn.say("That prompt holds no text. I am Porter, and I work in this folder with commands.")
+        await turn.say("The prompt is empty. I am Porter, and I can run commands in this folder.")
     examples = await asyncio.to_thread(_examples, turn, text)
     await turn.say("For example:\n\n" + "\n".join(f"- {example}" for example in examples))
-    await turn.say("`/help` shows every command.")
+    await turn.say("`/help` lists all commands.")
     if turn.attached:
         await turn.say(
-            f"You attached {', '.join(inline_code(one.name) for one in turn.attached)}; `/read` alone shows that."
+            f"You attached {', '.join(inline_code(one.name) for one in turn.attached)}; `/read` without a path shows it."
         )
     await turn.say(
         "To connect a model, choose *Connect a model* in the chat of Portico's page or of VS Code. In a terminal, "
-        "`portico models list` shows what there is, `portico auth login PROVIDER` keeps a key, and "
-        "`portico models use PROVIDER:MODEL` chooses one. `portico models pull smollm2` fetches a tiny one that "
-        "needs neither key nor network. Or talk to another agent through Portico: "
+        "`portico models list` lists models, `portico auth login PROVIDER` stores a key, and "
+        "`portico models use PROVIDER:MODEL` selects one. `portico models pull smollm2` downloads a tiny one that "
+        "needs no key and no network. Or use another agent with Portico: "
         '`portico exec --agent claude "…"`, or any program that speaks ACP with '
         '`portico exec --agent-command "program" "…"`.'
     )
 
 
 def _examples(turn: PorterTurn, text: str) -> list[str]:
-    """Commands that would do something here. Blocks: it looks at the folder."""
+    """Return commands that are useful in this folder. Blocks: it reads the folder."""
     project = ProjectFolder(turn.workspace.root, turn.environ)
     examples: list[str] = []
     names = (found[0] for found in _NAME_LIKE.finditer(text))
     if name := next((name for name in names if len(name) <= 60), None):
-        examples.append(f"`/explain {name}` shows where that is defined and used")
+        examples.append(f"`/explain {name}` shows where it is defined and used")
     if runners := find_runners(project).found:
         examples.append(f"`/test` runs the tests of this project, with {inline_code(str(runners[0]))}")
     if tools := find_formatters(project, ".", "").found:
-        examples.append(f"`/fix` puts the code in order, with {inline_code(str(tools[0]))}")
+        examples.append(f"`/fix` formats the code, with {inline_code(str(tools[0]))}")
     if readme := project.has("README*"):
-        examples.append(f"`/read {readme}` shows what this project says about itself")
+        examples.append(f"`/read {readme}` shows the project's README")
     examples.append("`/search TODO` finds text in all files")
     if len(examples) < 2:
-        examples.append("`/run ls` runs a command, once you allow it")
+        examples.append("`/run ls` runs a command after asking you")
     return examples[:_MAX_EXAMPLES]

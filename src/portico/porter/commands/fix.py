@@ -30,20 +30,20 @@ async def run(turn: PorterTurn, argument: str) -> None:
         raise _none_found(tools)
     commands = ", then ".join(inline_code(str(tool)) for tool in tools.found)
     signs = ", ".join(dict.fromkeys(inline_code(tool.because) for tool in tools.found))
-    await turn.say(f"By {signs}, this project is put right with {commands}.")
+    await turn.say(f"According to {signs}, this project uses {commands}.")
     before = await _fingerprints(turn, place)
     for tool in tools.found:
         await _run_one(turn, tool)
     after = await _fingerprints(turn, place)
     await turn.say(_changes(turn, before, after))
     for note in tools.missing:
-        await turn.say(f"Left out: {note}.")
+        await turn.say(f"Skipped: {note}.")
 
 
 def _none_found(tools: ProjectFormatters) -> InvalidInput:
     if tools.missing:
         notes = "".join(f"\n- {note}" for note in tools.missing)
-        return InvalidInput(f"The project asks for tools that are not there:\n{notes}")
+        return InvalidInput(f"The tools of this project are missing:\n{notes}")
     return InvalidInput(
         "No formatter or linter is configured here, so there is nothing to run.",
         suggestion="Porter knows ruff, black, prettier, eslint, gofmt, rustfmt, a `format` script in package.json "

@@ -24,11 +24,11 @@ async def run(turn: PorterTurn, argument: str) -> None:
         finished = sum(item.done for item in turn.plan)
         await turn.say(f"**Plan** — {finished} of {len(turn.plan)} done\n\n{render_checklist(turn.plan)}")
     else:
-        await turn.say("There is no plan. `/plan first step; second step` makes one.")
+        await turn.say("There is no plan. `/plan first step; second step` creates one.")
 
 
 def _steps(text: str) -> tuple[ChecklistItem, ...]:
-    """Steps separated by semicolons or written as lines, with or without bullets."""
+    """Split steps at semicolons or line ends, and remove bullets."""
     parts = (one_line(_BULLET.sub("", part)) for part in re.split(r"[;\n]", text))
     return tuple(ChecklistItem(part) for part in parts if part)
 

@@ -31,14 +31,16 @@ async def run(turn: PorterTurn, argument: str) -> None:
 
 
 def _parse(name: str) -> tuple[str, int, int | None]:
-    """The name of a file and the lines wanted of it; None for the end."""
+    """Return the name of a file, its first line and its last line, which is None for the end."""
     ranged = _RANGE.fullmatch(name)
     if ranged is None:
         return name, 1, None
     first = int(ranged[2])
     last = int(ranged[3]) if ranged[3] else None if name.endswith("-") else first
     if first < 1 or (last is not None and last < first):
-        raise InvalidInput("Lines are counted from 1, and the first must not come after the last.")
+        raise InvalidInput(
+            "Invalid range of lines: lines are counted from 1, and the first must not be after the last."
+        )
     return ranged[1], first, last
 
 
@@ -53,11 +55,11 @@ async def _read(turn: PorterTurn, path: Path, first: int, last: int | None) -> N
     )
     try:
         async with turn.tool(work):
-            # One line more than is shown tells whether there is more.
+            # One extra line tells whether there is more.
             text = await turn.files.read(path, first, wanted + 1)
     except NoSuchFile as error:
         raise NoSuchFile(
-            f"There is no file {inline_code(shown)}.", suggestion=await _suggestion(turn, path)
+            f"No such file: {inline_code(shown)}.", suggestion=await _suggestion(turn, path)
         ) from error
     lines = text.splitlines()
     part = "\n".join(lines[:wanted])[:_MAX_CHARACTERS]
@@ -69,9 +71,9 @@ async def _read(turn: PorterTurn, path: Path, first: int, last: int | None) -> N
     what = count(len(lines), "line") if whole else f"lines {first} to {end}"
     await turn.say(f"**{inline_code(shown)}**, {what}\n\n{code_block(part, language_of(path))}")
     if len(part) == _MAX_CHARACTERS:
-        await turn.say("The rest is cut off here, since the lines are very long.")
+        await turn.say("The rest is not shown, because the lines are very long.")
     elif len(lines) > wanted and (last is None or last > end):
-        await turn.say(f"There is more: `/read {shown}:{end + 1}-` goes on.")
+        await turn.say(f"There is more: continue with `/read {shown}:{end + 1}-`.")
 
 
 async def _read_attached(turn: PorterTurn, attachment: PromptAttachment) -> None:

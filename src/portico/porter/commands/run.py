@@ -21,5 +21,5 @@ COMMAND = SlashCommand(
     purpose="run a command in this folder and show its output",
     hint="<command>",
     run=run,
-    more="The line is given to the shell as it stands, for example `/run git log --oneline | head`.",
+    more="The shell runs the line, for example `/run git log --oneline | head`.",
 )

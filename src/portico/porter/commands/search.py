@@ -44,7 +44,7 @@ async def run(turn: PorterTurn, argument: str) -> None:
         await turn.say(_file(path, matches, turn.workspace))
     if found.cut:
         await turn.say(
-            f"Only the first {MAX_MATCHES} matches are shown; a longer text or a path narrows it down."
+            f"Only the first {MAX_MATCHES} matches are shown; use a longer text or a path to narrow the search."
         )
 
 
@@ -56,7 +56,7 @@ def _wanted(line: str, workspace: Workspace) -> SearchArguments:
         try:
             re.compile(text)
         except (re.error, OverflowError, RecursionError) as error:
-            raise InvalidInput(f"{inline_code(text)} is not a regular expression: {error}.") from error
+            raise InvalidInput(f"{inline_code(text)} is not a valid regular expression: {error}.") from error
         query = TextQuery(text=text, is_regex=True, ignore_case=bool(regex[2]))
         return SearchArguments(query, _place(line[regex.end() :], workspace))
     if line[0] in "\"'":
@@ -70,7 +70,7 @@ def _wanted(line: str, workspace: Workspace) -> SearchArguments:
 
 
 def _text_and_place(line: str, workspace: Workspace) -> tuple[str, Path | None]:
-    """The last of several words is where to search, if there is such a place."""
+    """Take the last word as the path to search, if it exists."""
     text, _, last = line.rpartition(" ")
     if text.strip() and (place := _existing(last, workspace)) is not None:
         return text.strip(), workspace.inside(place)
@@ -91,9 +91,7 @@ def _existing(name: str, workspace: Workspace) -> Path | None:
 
 def _summary(wanted: SearchArguments, where: str, found: SearchResult) -> str:
     if not found.matches:
-        return (
-            f"Nothing found for {inline_code(str(wanted))}{where}. Files that git ignores are not looked at."
-        )
+        return f"No matches for {inline_code(str(wanted))}{where}. Files ignored by git are not searched."
     more = " at least" if found.cut else ""
     total, files = len(found.matches), len(found.by_file())
     return f"Found{more} {count(total, 'match', 'matches')} in {count(files, 'file')} for {inline_code(str(wanted))}{where}."
@@ -115,7 +113,7 @@ COMMAND = SlashCommand(
     run=run,
     more=(
         "`/search timeout` ignores case as long as the text has no capital letter. `/search /def \\w+_id/ src` "
-        "searches for a regular expression below `src`; `/regex/i` ignores case. Quotes keep a text together: "
+        "searches for a regular expression below `src`; `/regex/i` ignores case. Quote a text that contains spaces: "
         '`/search "in tests"`.'
     ),
 )

@@ -22,9 +22,9 @@ async def run(turn: PorterTurn, argument: str) -> None:
     try:
         words = shlex.split(argument)
     except ValueError as error:
-        raise InvalidInput(f"The arguments cannot be understood: {error}.") from error
+        raise InvalidInput(f"Invalid arguments: {error}.") from error
     if any("\0" in word for word in words):
-        raise InvalidInput("The arguments hold a NUL character.")
+        raise InvalidInput("The arguments contain a NUL character.")
     runners = await asyncio.to_thread(find_runners, ProjectFolder(turn.workspace.root, turn.environ))
     runner = _chosen(runners, words)
     await turn.think(f"Chosen because {runner.because}.")
@@ -36,13 +36,12 @@ async def run(turn: PorterTurn, argument: str) -> None:
 
 
 def _chosen(runners: ProjectRunners, words: list[str]) -> ProjectCommand:
-    """The runner that is named first, or the best one, with the arguments of the person."""
+    """Return the named test runner, or the best one, with the user's arguments."""
     if not runners.found:
         missing = "".join(f"\n- {one}" for one in runners.missing)
         raise InvalidInput(
-            "No tests were found that Porter knows how to run."
-            + (f" What is missing:\n{missing}" if missing else ""),
-            suggestion="Porter looks for pytest, unittest, npm, cargo, go and make. `/run <command>` runs anything.",
+            "Porter found no tests that it can run." + (f" What is missing:\n{missing}" if missing else ""),
+            suggestion="Porter supports pytest, unittest, npm, cargo, go and make. `/run <command>` runs any command.",
         )
     named = next((runner for runner in runners.found if words and runner.name == words[0]), None)
     chosen = named or runners.found[0]

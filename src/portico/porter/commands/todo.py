@@ -15,7 +15,7 @@ async def run(turn: PorterTurn, argument: str) -> None:
             turn.show_plan()
         case "add":
             if not text:
-                raise usage_error("/todo add <text>", "Say what there is to do.")
+                raise usage_error("/todo add <text>", "Add the text of the item.")
             turn.set_todos((*todos, ChecklistItem(text)))
         case "done":
             turn.set_todos(mark_done(todos, item_index(todos, text)))
@@ -24,13 +24,13 @@ async def run(turn: PorterTurn, argument: str) -> None:
         case "clear":
             turn.set_todos(())
         case _:
-            raise usage_error(COMMAND.usage, f"/todo does not know {action!r}.")
+            raise usage_error(COMMAND.usage, f"Unknown action {action!r}.")
     await turn.say(_shown(turn.todos))
 
 
 def _shown(todos: tuple[ChecklistItem, ...]) -> str:
     if not todos:
-        return "Nothing to do. `/todo add <text>` adds something."
+        return "The to-do list is empty. `/todo add <text>` adds an item."
     left = sum(not item.done for item in todos)
     return f"**To do** — {count(left, 'item')} left of {len(todos)}\n\n{render_checklist(todos)}"
 

@@ -1,4 +1,4 @@
-"""Receives one answer of the model and shows it in batches while it arrives."""
+"""Receives a model's answer and shows it in batches while it arrives."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -27,25 +27,25 @@ Item = TypeVar("Item")
 
 
 class AnswerSink(Protocol):
-    """Where the words of a model go."""
+    """Receives the text of a model."""
 
     async def stream_text(self, text: str, *, begins: bool) -> None:
-        """A piece of an answer; `begins` says that it is the first."""
+        """Show a chunk of an answer; `begins` marks the first."""
         ...
 
     async def stream_thought(self, text: str) -> None: ...
 
     def notice(self, title: str, description: str | None = None, *, severity: str = "info") -> None:
-        """Something worth knowing that is no part of the answer."""
+        """Show a notice that is not part of the answer."""
         ...
 
 
 class AnswerInterrupted(Exception):
-    """The stream ended before it was finished."""
+    """The stream ended early."""
 
 
 class StreamedAnswer:
-    """What has come of an answer so far. `text` was shown, so it stays whatever happens next."""
+    """The part of an answer that has arrived. Text that was shown is kept even if the rest fails."""
 
     def __init__(self, model: str, sink: AnswerSink) -> None:
         self._model = model
@@ -57,7 +57,7 @@ class StreamedAnswer:
         self.finished: ResponseFinished | None = None
 
     def take(self, event: ModelEvent) -> bool:
-        """Whether something waits to be shown now."""
+        """Add an event. Returns whether there is something new to show."""
         match event:
             case TextChunk(text=text):
                 self._text.append(text)
@@ -86,13 +86,13 @@ class StreamedAnswer:
 
     @property
     def shown(self) -> AssistantMessage | None:
-        """The words that were shown, as a message without calls."""
+        """The text that was shown, as a message without calls."""
         text = "".join(self._text[: self._told])
         return AssistantMessage((ModelText(text),), model=self._model) if text.strip() else None
 
 
 async def receive_answer(model: Model, request: ModelRequest, answer: StreamedAnswer) -> ResponseFinished:
-    """Let an answer come. Raises what the model raises; `answer` then has what was shown."""
+    """Receive an answer. Raises the model's errors; `answer` then holds what was shown."""
     shown_at = 0.0
     clock = asyncio.get_running_loop().time
     try:
@@ -111,7 +111,7 @@ async def receive_answer(model: Model, request: ModelRequest, answer: StreamedAn
 
 
 class _Pulled(Generic[Item]):
-    """The items of a stream, and None whenever it has been quiet for a moment after one. A context that ends it."""
+    """A context that iterates over a stream and yields None when the stream pauses after an item."""
 
     def __init__(self, stream: AsyncGenerator[Item]) -> None:
         self._stream = stream

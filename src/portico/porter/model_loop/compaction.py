@@ -1,7 +1,6 @@
 """Keeps a history within the model's context window: drops old tool results, then summarizes.
 
-The newest messages stay as they are. What the model remembers afterwards is stored with the conversation, and
-the person is told.
+The newest messages stay as they are. The compacted history is stored in the transcript, and the user is notified.
 """
 
 from collections.abc import Sequence
@@ -29,32 +28,32 @@ from portico.porter.models.model import (
 
 UNKNOWN_WINDOW = 100_000
 FULL = 0.8
-"""The part of the window beyond which a conversation is condensed."""
+"""The share of the context window above which a history is compacted."""
 _TAIL = 0.25
 _TO_SUMMARISE = 0.6
 _LET_GO_LONGER_THAN = 400
 _SUMMARY_TOKENS = 2000
 
 _ASKED = (
-    "Summarise the conversation above for yourself, so that you can go on with the work after forgetting it. "
-    "Write: what the person wants, in their words where it matters; what was decided and why; what was found, with "
-    "paths and lines; what was changed; what was tried and failed; what is left to do. No greeting, no comment."
+    "Summarize the conversation above for yourself, so that you can continue the work without it. "
+    "Write: what the user wants, in their words where it matters; what was decided and why; what was found, with "
+    "paths and lines; what was changed; what was tried and failed; what remains to be done. No greeting, no comment."
 )
-_SYSTEM = "You write exact summaries of conversations between a person and a coding agent."
-_OPENING = "[The conversation before this was summarised, because it had become too long. The summary:]\n\n"
+_SYSTEM = "You write exact summaries of conversations between a user and a coding agent."
+_OPENING = "[The conversation so far was summarized, because it had become too long. The summary:]\n\n"
 
 
 def drop_old_results(messages: Sequence[Message], keep: int) -> list[Message]:
-    """The same conversation without the text of long results, except in the last `keep` messages."""
+    """Return the messages with long tool results shortened, except in the last `keep` messages."""
     older, newer = messages[: max(len(messages) - keep, 0)], messages[max(len(messages) - keep, 0) :]
     return [_without_results(message) for message in older] + list(newer)
 
 
-def newest_messages(messages: Sequence[Message], tokens: int, measure: TokenEstimate) -> list[Message]:
-    """The newest messages that fit, from a prompt or an answer on: never a result without its call."""
+def newest_messages(messages: Sequence[Message], tokens: int, token_estimate: TokenEstimate) -> list[Message]:
+    """Return the newest messages that fit, without results whose call is missing."""
     taken = 0
     for number in range(len(messages) - 1, -1, -1):
-        taken += measure.tokens([messages[number]])
+        taken += token_estimate.tokens([messages[number]])
         if taken > tokens:
             break
     else:
@@ -66,7 +65,7 @@ def newest_messages(messages: Sequence[Message], tokens: int, measure: TokenEsti
 
 
 class CompactedHistory(msgspec.Struct, frozen=True):
-    """A shorter conversation, the summary in it, and what it took to write that."""
+    """A shorter history, the summary in it, and the tokens used to write the summary."""
 
     messages: list[Message]
     summary: str
@@ -74,17 +73,17 @@ class CompactedHistory(msgspec.Struct, frozen=True):
 
 
 async def summarize(
-    model: Model, messages: Sequence[Message], window: int, measure: TokenEstimate
+    model: Model, messages: Sequence[Message], window: int, token_estimate: TokenEstimate
 ) -> CompactedHistory:
-    """Summarise all but the newest messages. A model that cannot do that gets the bare facts."""
-    tail = newest_messages(messages, int(window * _TAIL), measure)
+    """Summarize all but the newest messages. If the model fails, list prompts and calls instead."""
+    tail = newest_messages(messages, int(window * _TAIL), token_estimate)
     older = messages[: len(messages) - len(tail)]
     prompt = last_prompt(older) if not any(isinstance(one, UserMessage) for one in tail) else None
     try:
-        summary, usage = await _summary(model, older, window, measure)
+        summary, usage = await _summary(model, older, window, token_estimate)
     except PorticoError:
         summary, usage = _bare_facts(older), ModelUsage()
-    asked = f"\n\n[What the person asked last:]\n\n{prompt}" if prompt else ""
+    asked = f"\n\n[The user's last prompt:]\n\n{prompt}" if prompt else ""
     opening = UserMessage((ModelText(f"{_OPENING}{summary}{asked}"),))
     return CompactedHistory(list(well_formed([opening, *tail])), summary, usage)
 
@@ -98,11 +97,11 @@ def last_prompt(messages: Sequence[Message]) -> str | None:
 
 
 async def _summary(
-    model: Model, messages: Sequence[Message], window: int, measure: TokenEstimate
+    model: Model, messages: Sequence[Message], window: int, token_estimate: TokenEstimate
 ) -> tuple[str, ModelUsage]:
     shortest = drop_old_results(messages, 0)
-    # What does not fit is left out of the middle: the beginning says what it is about, the end where it stands.
-    text, tokens = _as_text(shortest), max(measure.tokens(shortest), 1)
+    # If it does not fit, cut the middle: the beginning has the task, the end the current state.
+    text, tokens = _as_text(shortest), max(token_estimate.tokens(shortest), 1)
     if tokens > (room := window * _TO_SUMMARISE):
         kept = int(len(text) * room / tokens)
         text = f"{text[: kept // 4]}\n\n[…]\n\n{text[-(kept - kept // 4) :]}"
@@ -128,16 +127,16 @@ def _bare_facts(messages: Sequence[Message]) -> str:
     calls = [call for one in messages if isinstance(one, AssistantMessage) for call in one.calls]
     asked = "\n".join(f"- {prompt[:500]}" for prompt in prompts[-10:] if prompt)
     done = "\n".join(f"- {_call(call)}" for call in calls[-30:])
-    return f"The person asked:\n{asked or '- nothing'}\n\nThe last calls were:\n{done or '- none'}"
+    return f"The user asked:\n{asked or '- nothing'}\n\nThe last calls were:\n{done or '- none'}"
 
 
 def _as_text(messages: Sequence[Message]) -> str:
-    """A conversation as one text: a summary needs no calls that could be answered."""
+    """Render messages as one text, because a summary must not contain open tool calls."""
     lines = []
     for message in messages:
         match message:
             case UserMessage():
-                lines.append(f"PERSON: {last_prompt([message]) or '[an image]'}")
+                lines.append(f"USER: {last_prompt([message]) or '[an image]'}")
             case AssistantMessage(text=text, calls=calls):
                 lines += [f"AGENT: {text}"] if text else []
                 lines += [f"AGENT CALLS {_call(call)}" for call in calls]
@@ -160,8 +159,7 @@ def _without_results(message: Message) -> Message:
             return ToolMessage(tuple(map(_shortened, results)))
         case UserMessage(parts=parts) if any(isinstance(part, ModelImage) for part in parts):
             texts = tuple(
-                ModelText("[an image that is no longer kept]") if isinstance(p, ModelImage) else p
-                for p in parts
+                ModelText("[an image that was dropped]") if isinstance(p, ModelImage) else p for p in parts
             )
             return UserMessage(texts)
         case _:
@@ -172,5 +170,5 @@ def _shortened(result: ModelToolResult) -> ModelToolResult:
     text = _words(result)
     if len(text) <= _LET_GO_LONGER_THAN and not any(isinstance(part, ModelImage) for part in result.parts):
         return result
-    note = f"{text[:200]}\n[The rest of this result is no longer kept. Make the call again if you need it.]"
+    note = f"{text[:200]}\n[The rest of this result was dropped. Repeat the call if you need it.]"
     return ModelToolResult(result.call_id, result.name, (ModelText(note),), failed=result.failed)

@@ -33,7 +33,7 @@ class Delegation:
         self._scenarios = scenarios
 
     async def do(self, title: str, task: str, name: str) -> str:
-        """Do a task; the report. ToolFailure if there is no such scenario, or nothing was reported."""
+        """Run a task and return its report. Raises ToolError for an unknown scenario or a missing report."""
         scenario = self._narrowed(name)
         tools = {
             name: tool for name, tool in self._tools.items() if scenario.offers(name) and name != "delegate"
@@ -67,16 +67,14 @@ class Delegation:
     def _narrowed(self, name: str) -> Scenario:
         scenario = self._scenarios.get(name)
         if scenario is None:
-            raise ToolError(
-                f"There is no scenario {name!r}. There are: {', '.join(self._scenarios.by_name)}."
-            )
+            raise ToolError(f'Unknown scenario "{name}". Available: {", ".join(self._scenarios.by_name)}.')
         if _WIDTH[scenario.mode] > _WIDTH[self._context.scenario.mode]:
             return msgspec.structs.replace(scenario, mode=self._context.scenario.mode)
         return scenario
 
 
 class _Report:
-    """The words of a helper are shown under its task, not as an answer to the person."""
+    """Shows the text of a helper under its tool call instead of as an answer to the user."""
 
     def __init__(self, call: ToolCallReport, context: ToolContext) -> None:
         self._call = call

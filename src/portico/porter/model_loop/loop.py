@@ -1,7 +1,7 @@
 """The loop of one turn: request, tool calls, next request, until the model is done or a limit is reached.
 
-The history is consistent at every moment: what was shown is in it, and each call has its result, also when the
-turn is cancelled or fails in between.
+The history is always consistent: everything shown is in it, and each call has a result, even if the turn is
+cancelled or fails.
 """
 
 import asyncio
@@ -36,20 +36,20 @@ from portico.porter.models.model import (
 )
 from portico.porter.models.spending_limit import SpendingLimit
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.todo_read import shown
+from portico.porter.tools.todo_read import render_todos
 from portico.porter.tools.tool import ModelTool
 
 _KEPT_WHOLE = 6
-"""So many of the newest messages keep their results when old ones are let go."""
+"""Number of newest messages that keep their tool results when old results are dropped."""
 
 
 class MeteredModel(msgspec.Struct, frozen=True, kw_only=True):
-    """What a loop works with: a model, what is known of it, and who counts what it takes."""
+    """A model with its facts, and the accounting of tokens and cost."""
 
     model: Model
     facts: ModelFacts
-    measure: TokenEstimate
-    tally: TurnUsage
+    token_estimate: TokenEstimate
+    turn_usage: TurnUsage
     spending_limit: SpendingLimit
 
     @property
@@ -77,7 +77,7 @@ class ModelLoop:
         self._repetition = RepetitionGuard()
 
     async def run(self) -> schema.StopReason:
-        """Work until the model is done; why it ended. Raises what the model cannot recover from."""
+        """Run until the model is done and return the stop reason. Raises errors the model cannot recover from."""
         steps = self._context.scenario.limits.steps
         for _ in range(steps):
             finished = await self._ask()
@@ -86,14 +86,14 @@ class ModelLoop:
             await self._call(finished)
             if self._repetition.hopeless:
                 self._sink.notice(
-                    "The model kept making the same calls, so the turn was ended.",
-                    "Say more about what you want, or choose a stronger model.",
+                    "The model kept repeating the same calls, so the turn was ended.",
+                    "Describe the task in more detail, or choose a stronger model.",
                     severity="warning",
                 )
                 return "end_turn"
         self._sink.notice(
-            f"The turn was ended after {steps} steps, its limit in the scenario {self._context.scenario.name}.",
-            "Send another prompt to go on.",
+            f"The turn was ended after {steps} steps, the limit of the scenario {self._context.scenario.name}.",
+            "Send another prompt to continue.",
             severity="warning",
         )
         return "max_turn_requests"
@@ -101,8 +101,8 @@ class ModelLoop:
     def _ended(self, finished: ResponseFinished) -> schema.StopReason:
         if finished.reason == "length":
             self._sink.notice(
-                "The answer was cut: it reached the model's limit for one answer.",
-                "Send “go on” to get the rest.",
+                "The answer was cut off: it reached the model's output limit.",
+                "Send “continue” to get the rest.",
                 severity="warning",
             )
             return "max_tokens"
@@ -112,20 +112,20 @@ class ModelLoop:
 
     async def _ask(self) -> ResponseFinished:
         self._report_todo_changes()
-        if self._metered.measure.of_request(self._request()) > FULL * self._metered.window:
+        if self._metered.token_estimate.of_request(self._request()) > FULL * self._metered.window:
             await self._condense()
         try:
             return await self._answer()
         except ContextLimit:
-            # The provider counts otherwise than we do: once, it gets a shorter conversation.
+            # The provider counts tokens differently: retry once with a shorter history.
             await self._condense(thoroughly=True)
             return await self._answer()
 
     def _report_todo_changes(self) -> None:
-        """What the person wrote in the list is known before the model goes on. A helper has no part in it."""
-        conversation = self._context.turn.conversation
-        if self._history is conversation.history and conversation.consume_todo_change():
-            words = f"[The person changed the list of things to do. Now:\n{shown(conversation.todos)}]"
+        """Tell the model if the user changed the to-do list. Delegated tasks do not see the list."""
+        session = self._context.turn.session
+        if self._history is session.history and session.consume_todo_change():
+            words = f"[The user changed the to-do list. It is now:\n{render_todos(session.todos)}]"
             self._history.add(UserMessage((ModelText(words),)))
 
     async def _answer(self) -> ResponseFinished:
@@ -137,7 +137,7 @@ class ModelLoop:
         except AnswerInterrupted as error:
             self._keep_shown(answer)
             raise ModelFailed(
-                "The model's answer broke off.", suggestion="Send the prompt again to go on."
+                "The model's answer was interrupted.", suggestion="Send the prompt again to continue."
             ) from error
         except BaseException:
             self._keep_shown(answer)
@@ -155,13 +155,13 @@ class ModelLoop:
         if usage == ModelUsage():
             return
         metered = self._metered
-        metered.measure.learn(request, usage.input)
+        metered.token_estimate.learn(request, usage.input)
         await self._spend(usage)
         used = usage.input + usage.output
-        self._context.turn.send_update(metered.tally.window(used, metered.window))
+        self._context.turn.send_update(metered.turn_usage.window(used, metered.window))
 
     async def _spend(self, usage: ModelUsage) -> None:
-        self._metered.tally.add(usage)
+        self._metered.turn_usage.add(usage)
         for warning in await asyncio.to_thread(self._metered.spending_limit.add, usage):
             self._sink.notice(warning, severity="warning")
 
@@ -176,15 +176,15 @@ class ModelLoop:
             self._history.add(ToolMessage(calls.results(asked)))
 
     async def _condense(self, *, thoroughly: bool = False) -> None:
-        """Make room in the window, and say so. Old results go first; that is enough surprisingly often."""
+        """Make room in the context window, and report it. Dropping old tool results is often enough."""
         metered, compaction_id = self._metered, self._context.turn.new_id()
         self._tell(compaction_id, "in_progress")
         try:
             fewer = drop_old_results(self._history.messages, _KEPT_WHOLE)
-            summary = "Old results of tools were let go."
-            if thoroughly or metered.measure.tokens(fewer) > 0.5 * metered.window:
+            summary = "Old tool results were dropped."
+            if thoroughly or metered.token_estimate.tokens(fewer) > 0.5 * metered.window:
                 await asyncio.to_thread(metered.spending_limit.check)
-                shorter = await summarize(metered.model, fewer, metered.window, metered.measure)
+                shorter = await summarize(metered.model, fewer, metered.window, metered.token_estimate)
                 fewer, summary = shorter.messages, shorter.summary
                 await self._spend(shorter.usage)
         except (asyncio.CancelledError, BudgetExceeded):

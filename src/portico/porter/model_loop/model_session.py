@@ -31,7 +31,7 @@ from portico.porter.tools.context import ToolContext
 from portico.porter.turn import PorterTurn
 from portico.porter.workspace import Workspace
 
-# What the person gives is cut much later than what a tool finds.
+# The limit for the user's own text is much higher than that for tool results.
 _LONGEST = 300_000
 
 
@@ -50,17 +50,15 @@ def _part(
             return ModelText(output_store.cut(text, _LONGEST))
         case schema.ImageContent(data=data, mime_type=media_type):
             return (
-                _image(data, media_type)
-                if images
-                else ModelText("[An image that this model cannot look at.]")
+                _image(data, media_type) if images else ModelText("[An image, which this model cannot view.]")
             )
         case schema.ResourceLink(name=name, uri=uri):
             path = path_of(uri)
-            return ModelText(f"[The person refers to {workspace.shown(path) if path else f'{name}, {uri}'}.]")
+            return ModelText(f"[The user refers to {workspace.shown(path) if path else f'{name}, {uri}'}.]")
         case schema.EmbeddedResource(resource=resource):
             return ModelText(_attached(resource, workspace, output_store))
         case schema.AudioContent():
-            return ModelText("[A recording that cannot be listened to here.]")
+            return ModelText("[An audio recording, which is not supported.]")
         case _:
             assert_never(block)
 
@@ -71,9 +69,9 @@ def _attached(
     path = path_of(resource.uri)
     name = workspace.shown(path) if path else resource.uri
     if resource.text is None:
-        return f"[The person attached {name}, which is not text.]"
+        return f"[The user attached {name}, which is not text.]"
     language = language_of(path) if path else ""
-    return f"[The person attached {name}:]\n{code_block(output_store.cut(resource.text, _LONGEST), language)}"
+    return f"[The user attached {name}:]\n{code_block(output_store.cut(resource.text, _LONGEST), language)}"
 
 
 def _image(data: str, media_type: str) -> ModelText | ModelImage:
@@ -86,110 +84,110 @@ def _image(data: str, media_type: str) -> ModelText | ModelImage:
 log = logging.getLogger(__name__)
 
 
-_TINY = "This is answered by a tiny model on this machine, which is no help with code."
+_TINY = "A tiny model on this machine answers, which cannot help with code."
 _BETTER = (
-    "Connect a better one: portico models list shows them, portico auth login PROVIDER keeps a key, "
-    "portico models use PROVIDER:MODEL chooses one."
+    "To use a better one: portico models list lists models, portico auth login PROVIDER stores a key, "
+    "portico models use PROVIDER:MODEL selects one."
 )
 
 
 class ModelSession:
     def __init__(
-        self, conversation: PorterSession, setup_of: SetupReader, environ: Mapping[str, str], outputs: Path
+        self, session: PorterSession, setup_of: SetupReader, environ: Mapping[str, str], outputs: Path
     ) -> None:
-        self._conversation = conversation
+        self._session = session
         self._setup_of = setup_of
         self._environ = environ
         self._output_store = OutputStore(outputs)
         self._servers = McpServers(
-            conversation.parameters.mcp_servers,
-            conversation.workspace.roots,
+            session.parameters.mcp_servers,
+            session.workspace.roots,
             environ,
-            can_ask=conversation.can_ask,
+            can_ask=session.can_ask,
         )
         self._model: Model | None = None
-        self._measure = TokenEstimate()
+        self._token_estimate = TokenEstimate()
         self._spending_limit: SpendingLimit | None = None
-        self._tally: TurnUsage | None = None
+        self._turn_usage: TurnUsage | None = None
         self._checked: set[str] = set()
 
     async def answer(self, turn: PorterTurn, prompt: PorterPrompt) -> schema.StopReason | None:
-        """Answer free text; how that ended. None when there is no model. Raises what the model raises."""
-        conversation, self._tally = self._conversation, None
-        setup = await asyncio.to_thread(self._setup_of, conversation.parameters.home)
-        scenario = conversation.scenario
-        name = conversation.model or scenario.model or await asyncio.to_thread(setup.choose)
+        """Answer free text and return the stop reason; None if no model is set up. Raises the model's errors."""
+        session, self._turn_usage = self._session, None
+        setup = await asyncio.to_thread(self._setup_of, session.parameters.home)
+        scenario = session.scenario
+        name = session.model or scenario.model or await asyncio.to_thread(setup.choose)
         if name is None:
             return None
-        self._tally = TurnUsage(conversation)
-        metered = await self._metered(name, setup, self._tally)
+        self._turn_usage = TurnUsage(session)
+        metered = await self._metered(name, setup, self._turn_usage)
         metered.spending_limit.begin_turn()
         self._check(scenario, turn)
         if metered.facts.tiny:
             turn.notice_once(_TINY, _BETTER)
         message = user_message(prompt, turn.workspace, self._output_store, images=metered.facts.images)
-        conversation.history.add(message)
+        session.history.add(message)
         context = ToolContext(
             turn=turn,
             scenario=scenario,
             output_store=self._output_store,
-            background=conversation.background,
+            background=session.background,
             environ=self._environ,
-            scratch=conversation.parameters.scratch,
+            working_copy=session.parameters.working_copy,
             images=metered.facts.images,
         )
         tools = offered_tools(scenario, await self._servers.tools(turn) if metered.facts.tools else ())
         context = msgspec.structs.replace(
-            context, delegate=Delegation(metered, context, tools, conversation.scenarios).do
+            context, delegate=Delegation(metered, context, tools, session.scenarios).do
         )
         system = await asyncio.to_thread(system_text, scenario, turn.workspace, tiny=metered.facts.tiny)
-        loop = ModelLoop(metered, context, tools, system=system, history=conversation.history, sink=turn)
+        loop = ModelLoop(metered, context, tools, system=system, history=session.history, sink=turn)
         try:
             return await loop.run()
         except AuthRequired:
-            # Whoever signs in again has another key.
-            await self._let_go()
+            # The next login changes the key.
+            await self._close_model()
             raise
 
     @property
     def usage(self) -> schema.Usage | None:
-        """What the last turn took; None if no model was asked."""
-        return None if self._tally is None else self._tally.turn_usage()
+        """The token usage of the last turn; None if no model was called."""
+        return None if self._turn_usage is None else self._turn_usage.total()
 
     async def close(self) -> None:
-        """End the servers and let go of the model."""
+        """Stop the MCP servers and close the model."""
         await self._servers.close()
-        await self._let_go()
+        await self._close_model()
 
-    async def _metered(self, name: str, setup: PorterSetup, tally: TurnUsage) -> MeteredModel:
+    async def _metered(self, name: str, setup: PorterSetup, turn_usage: TurnUsage) -> MeteredModel:
         if self._model is None or self._model.name != name:
-            await self._let_go()
+            await self._close_model()
             self._model = setup.open(name)
-            self._measure = TokenEstimate()
+            self._token_estimate = TokenEstimate()
         if self._spending_limit is None:
-            spent = (self._conversation.spent_tokens, self._conversation.spent_dollars or 0.0)
+            spent = (self._session.spent_tokens, self._session.spent_dollars or 0.0)
             self._spending_limit = (
                 NoSpendingLimit() if setup.spending_limit is None else setup.spending_limit(*spent)
             )
         return MeteredModel(
             model=self._model,
             facts=await self._model.facts(),
-            measure=self._measure,
-            tally=tally,
+            token_estimate=self._token_estimate,
+            turn_usage=turn_usage,
             spending_limit=self._spending_limit,
         )
 
     def _check(self, scenario: Scenario, turn: PorterTurn) -> None:
-        """Say once which tools of a scenario do not exist."""
+        """Warn once about tools of a scenario that do not exist."""
         if scenario.name not in self._checked and (unknown := unknown_tools(scenario)):
             title = f"The scenario {scenario.name} names tools that do not exist: {', '.join(unknown)}."
             turn.notice(title, severity="warning")
         self._checked.add(scenario.name)
 
-    async def _let_go(self) -> None:
+    async def _close_model(self) -> None:
         model, self._model = self._model, None
         if model is not None:
             try:
                 await model.close()
             except PorticoError:
-                log.warning("the model %s was not closed in order", model.name, exc_info=True)
+                log.warning("could not close the model %s", model.name, exc_info=True)

@@ -9,21 +9,21 @@ ALLOWED = 2
 GIVE_UP_AFTER = 3
 
 REFUSAL = (
-    "This call was not made: you made it {count} times with exactly these arguments and got the same result, "
+    "This call was not made: you made it {count} times with exactly these arguments and the same result, "
     "and nothing has changed since. Do something else: read another file, search for other words, ask the "
-    "person, or finish with what you know."
+    "user, or finish with what you know."
 )
 
 
 class RepetitionGuard:
-    """What was called in one turn. `refused` counts how often the model had to be stopped."""
+    """The calls of one turn. `refused` counts the calls that were refused."""
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[int, int]] = {}
         self.refused = 0
 
     def refuses(self, call: ModelToolCall) -> str | None:
-        """Words for the model if it has made this call often enough; None to go on."""
+        """Return a message for the model if the call is a repetition; otherwise None."""
         count, _ = self._seen.get(_key(call), (0, 0))
         if count < ALLOWED:
             return None
@@ -31,7 +31,7 @@ class RepetitionGuard:
         return REFUSAL.format(count=count)
 
     def note(self, call: ModelToolCall, result: ModelToolResult, *, changes: bool) -> None:
-        """A call was made. One that `changes` something makes the same question a new one."""
+        """Record a call. After one that `changes` something, earlier calls may be repeated."""
         if changes and not result.failed:
             self._seen.clear()
             return

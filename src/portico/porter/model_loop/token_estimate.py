@@ -20,7 +20,7 @@ _TOKENS_PER_MESSAGE = 8
 
 
 class TokenEstimate:
-    """Tokens of messages. Each answer of a model says how many there really were."""
+    """Estimates tokens by text length. Each response of a model corrects the estimate."""
 
     def __init__(self) -> None:
         self._factor = 1.0
@@ -33,7 +33,7 @@ class TokenEstimate:
         return int(self._factor * fixed / _CHARACTERS_PER_TOKEN) + self.tokens(request.messages)
 
     def learn(self, request: ModelRequest, measured: int) -> None:
-        """A request took so many tokens. A provider that counts nothing teaches nothing."""
+        """Adjust the estimate to the tokens a provider counted, if it counts any."""
         guessed = self.of_request(request) / self._factor
         if measured > 0 and guessed > 500:
             self._factor = min(max(measured / guessed, 0.5), 2.0)

@@ -1,7 +1,7 @@
 """Runs the tool calls of one answer: read-only ones in parallel, the others in order.
 
-Whatever goes wrong in a call becomes its result, so that the model can do better. Only the end of the turn,
-of the client or of our own store goes further.
+A failure of a call becomes its result, so that the model can correct it. Only cancellation, a lost client and a
+failed store end the batch.
 """
 
 import asyncio
@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 8
 _NAME = 80
-_CUT_OFF = "Your answer was cut at its limit, which may have broken this call: use smaller steps."
-STOPPED = "The person stopped the turn before this call was made."
+_CUT_OFF = "Your response was cut off at its limit, which may have broken this call: use smaller steps."
+STOPPED = "The user stopped the turn before this call was made."
 
 
 class ToolCallBatch:
-    """The calls of one answer. `results` always has what is known so far."""
+    """The tool calls of one response. `results` is complete at any time."""
 
     def __init__(
         self,
@@ -48,12 +48,12 @@ class ToolCallBatch:
         self._known: dict[str, ModelToolResult] = {}
 
     def results(self, calls: Sequence[ModelToolCall]) -> tuple[ModelToolResult, ...]:
-        """One for each call, also for those that were never made."""
+        """Return one result for each call, including calls that were not made."""
         return tuple(self._known.get(call.id) or failed_result(call, STOPPED) for call in calls)
 
     async def make(self, calls: Sequence[ModelToolCall]) -> None:
-        for together, group in groupby(calls, key=self._runs_in_parallel):
-            if together:
+        for parallel, group in groupby(calls, key=self._runs_in_parallel):
+            if parallel:
                 await _all(self._one(call) for call in group)
             else:
                 for call in group:
@@ -61,7 +61,7 @@ class ToolCallBatch:
 
     def _runs_in_parallel(self, call: ModelToolCall) -> bool:
         tool = self._tools.get(call.name)
-        return tool is not None and tool.together
+        return tool is not None and tool.parallel
 
     async def _one(self, call: ModelToolCall) -> None:
         if (words := self._repetition.refuses(call)) is not None:
@@ -74,7 +74,7 @@ class ToolCallBatch:
             await self._show_unmade(call, words)
             return
         async with self._gate:
-            # Stays if the turn ends before the call does.
+            # Remains if the turn is cancelled during the call.
             self._known[call.id] = failed_result(call, INTERRUPTED)
             outcome = await self._outcome(tool, call)
         parts = tuple(
@@ -90,7 +90,7 @@ class ToolCallBatch:
             return await tool.call(self._context, call.arguments)
         except (StoreFailed, ConnectionLost):
             raise
-        except Exception as error:  # noqa: BLE001 - a tool that crashes is told, and logged
+        except Exception as error:  # noqa: BLE001 - a tool that crashes is reported and logged
             words = self._words_for(error, tool)
             if not was_shown(error):
                 shown = words if isinstance(error, (ToolError, PorticoError)) else CRASHED
@@ -98,7 +98,7 @@ class ToolCallBatch:
         return ToolOutcome((ModelText(words),), failed=True)
 
     def _words_for(self, error: Exception, tool: ModelTool) -> str:
-        """What the model is told."""
+        """Return the error message for the model."""
         match error:
             case ToolError() if self._cut_off:
                 return f"{error} {_CUT_OFF}"
@@ -107,12 +107,12 @@ class ToolCallBatch:
             case PorticoError():
                 return error.message if error.suggestion is None else f"{error.message} {error.suggestion}"
             case _:
-                log.error("the tool %s crashed", tool.name, exc_info=error)
-                return "The tool crashed, which is a fault of Porter's. Try another way."
+                log.error("tool %s crashed", tool.name, exc_info=error)
+                return "The tool crashed because of a bug in Porter. Try another way."
 
     async def _show_unmade(self, call: ModelToolCall, words: str) -> None:
-        """Let the person see a call that failed before it was begun."""
-        work = ToolCallDetails(title=f"A call of {call.name[:_NAME]} that could not be made", kind="other")
+        """Show the user a call that failed before it began."""
+        work = ToolCallDetails(title=f"Failed call of {call.name[:_NAME]}", kind="other")
         with suppress(InvalidInput):
             async with self._context.turn.tool(work):
                 raise InvalidInput(words)
@@ -121,12 +121,12 @@ class ToolCallBatch:
         from difflib import get_close_matches
 
         near = get_close_matches(name, self._tools, n=2, cutoff=0.5)
-        hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(self._tools)}."
-        return f"There is no tool {name!r} here. {hint}"
+        hint = f"Did you mean {' or '.join(near)}?" if near else f"Available: {', '.join(self._tools)}."
+        return f'Unknown tool "{name}". {hint}'
 
 
 async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Do several things at once. When one fails, or the turn ends, the others are ended and waited for."""
+    """Run coroutines concurrently. If one fails or this is cancelled, cancel the others and wait for them."""
     tasks = [silence_failure(asyncio.create_task(one, name="tool call")) for one in work]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)

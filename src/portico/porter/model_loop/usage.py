@@ -6,14 +6,14 @@ from portico.porter.session import PorterSession
 
 
 class TurnUsage:
-    """Counts one turn, and adds to what the conversation keeps."""
+    """Counts the tokens of one turn, and adds them to the session."""
 
-    def __init__(self, conversation: PorterSession) -> None:
-        self._conversation = conversation
+    def __init__(self, session: PorterSession) -> None:
+        self._session = session
         self._turn = ModelUsage()
 
     def add(self, usage: ModelUsage) -> None:
-        self._conversation.add_spending(usage.input + usage.output, usage.cost_usd)
+        self._session.add_spending(usage.input + usage.output, usage.cost_usd)
         self._turn = ModelUsage(
             input=self._turn.input + usage.input,
             output=self._turn.output + usage.output,
@@ -21,8 +21,8 @@ class TurnUsage:
             cache_write=self._turn.cache_write + usage.cache_write,
         )
 
-    def turn_usage(self) -> schema.Usage | None:
-        """What the answer to a prompt reports; None if no model was asked."""
+    def total(self) -> schema.Usage | None:
+        """Return the usage of the turn; None if no model was called."""
         if self._turn == ModelUsage():
             return None
         return schema.Usage(
@@ -34,7 +34,7 @@ class TurnUsage:
         )
 
     def window(self, used: int, size: int) -> schema.UsageUpdate:
-        """How full the model's window is, for the client's gauge, and what the session cost."""
-        dollars = self._conversation.spent_dollars
+        """Return the fill level of the context window and the cost of the session."""
+        dollars = self._session.spent_dollars
         cost = None if dollars is None else schema.Cost(amount=dollars, currency="USD")
         return schema.UsageUpdate(used=used, size=size, cost=cost)

@@ -1,7 +1,7 @@
 """Client of Amazon Bedrock, built on `botocore`.
 
-It is built here, since one that is left to itself sends failed requests again without telling anybody,
-and takes a key from the environment to whatever address it is given.
+The client's defaults would retry failed requests silently, and send a key from the environment to any configured
+address.
 """
 
 from importlib import import_module
@@ -14,19 +14,19 @@ _CONNECTING = 20.0
 
 
 def bedrock_client(*, key: str | None, address: str | None, region: str | None, direct: bool) -> Any:
-    """Without a key, the credentials of the AWS tools are used. `direct` goes past any proxy.
+    """Create a client. Without a key it uses the credentials of the AWS tools. `direct` bypasses proxies.
 
-    AuthRequired when there are none of those either, InvalidInput without a region.
+    Raises AuthRequired without credentials, and InvalidInput without a region.
     """
     session = import_module("botocore.session").get_session()
     region = region or session.get_config_variable("region")
     if region is None:
         raise InvalidInput(
-            "The region of Bedrock is not known.", suggestion="Set AWS_REGION, as in AWS_REGION=us-east-1"
+            "The AWS region for Bedrock is not set.", suggestion="Set AWS_REGION, as in AWS_REGION=us-east-1"
         )
     if key is None and session.get_credentials() is None:
         raise AuthRequired(
-            "There are no credentials for bedrock.",
+            "No credentials for bedrock.",
             suggestion="Set AWS_BEARER_TOKEN_BEDROCK, sign in with: portico auth login bedrock, "
             "or set up the AWS tools with: aws configure",
         )
@@ -48,7 +48,7 @@ def bedrock_client(*, key: str | None, address: str | None, region: str | None, 
 
 
 class _NoTokens:
-    """What a session of botocore asks for tokens, so that it looks for none in the environment."""
+    """A token provider for botocore that ignores the environment."""
 
     def load_token(self, **_: object) -> None:
         return None

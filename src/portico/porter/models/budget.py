@@ -3,8 +3,8 @@
 budget = Budget(allowances(settings.budgets, environ), day_ledger(environ), session=spent_so_far)
 budget.begin_turn()
 budget.check()                        # before each request: BudgetExceeded at the limit
-for notice in budget.add(usage): …    # for each Usage that a model tells; sentences for the person
-budget.session                        # what to keep with the session
+for notice in budget.add(usage): …    # for each ModelUsage; warnings for the user
+budget.session                        # total to store with the session
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,12 +26,12 @@ _WORDS: dict[Scope, str] = {"turn": "this turn", "session": "this session", "day
 
 
 def variable(scope: Scope) -> str:
-    """The environment variable that sets a budget for one run, and is never saved."""
+    """Return the environment variable that sets a budget for one run."""
     return f"PORTICO_BUDGET_{scope.upper()}"
 
 
 def allowances(setting: BudgetSetting, environ: Mapping[str, str]) -> BudgetSetting:
-    """The settings, and what holds for this run alone, be it more or less. InvalidInput names the variable."""
+    """Return the budgets of the settings, overridden by the environment. Raises InvalidInput for a bad variable."""
     for scope in _SCOPES:
         if text := environ.get(variable(scope), "").strip():
             try:
@@ -46,7 +46,7 @@ def allowances(setting: BudgetSetting, environ: Mapping[str, str]) -> BudgetSett
 
 
 class _Mark(NamedTuple):
-    """How far a limit is used up."""
+    """The spending against one limit."""
 
     scope: Scope
     unit: Literal["tokens", "dollars"]
@@ -89,17 +89,17 @@ class Budget:
         self._warned = {mark for mark in self._warned if mark[0] != "turn"}
 
     def check(self) -> None:
-        """BudgetExceeded when nothing more may be spent, be it by what other sessions spent today."""
+        """Raise BudgetExceeded if a limit is used up; the limit of a day counts all sessions."""
         for mark in self._marks():
             if mark.share >= 1.0:
                 raise BudgetExceeded(
                     f"The budget for {_WORDS[mark.scope]} is used up: {mark}.",
                     suggestion=f"Raise it for one run with {_for_one_run(mark)}, "
-                    f"or for good in the settings: budgets.{mark.scope}.{mark.unit}",
+                    f"or permanently in the settings: budgets.{mark.scope}.{mark.unit}",
                 )
 
     def add(self, usage: ModelUsage) -> tuple[str, ...]:
-        """Count a request. What comes back is for the person to read: each warning once."""
+        """Count a request and return warnings for the user, each once."""
         self._turn = self._turn.plus(usage)
         self._session = self._session.plus(usage)
         self._ledger.add(usage)
@@ -112,7 +112,7 @@ class Budget:
         limits = (self._limits.turn, self._limits.session, self._limits.day)
         counts = usage.cost_usd is not None or all(limit.dollars is None for limit in limits)
         if not counts and self._first_time(None, "price"):
-            yield "The price of this model is not known, so the budget in dollars does not count it."
+            yield "The price of this model is unknown, so its cost does not count towards the budget in dollars."
 
     def _first_time(self, scope: Scope | None, what: str) -> bool:
         known = (scope, what) in self._warned

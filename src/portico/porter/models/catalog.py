@@ -21,14 +21,14 @@ _MAX_BYTES = 8 * 1024 * 1024
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A key is for the address that the person gave, and for none that a server names."""
+    """Refuses redirects: a key must not go to an address that a server names."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
 class CatalogModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """A model that can be used. Prices are dollars for a million tokens."""
+    """A model in a provider's list. Prices are in dollars per million tokens."""
 
     name: str
     window: int | None = None
@@ -37,7 +37,7 @@ class CatalogModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 async def models_of(provider: ModelProvider, environ: Mapping[str, str]) -> list[CatalogModel]:
-    """The published list for companies; any other address is asked itself."""
+    """Return the published list of a built-in provider; other addresses are queried."""
     if provider.kind == OFFLINE:
         from portico.porter.models.offline.model_files import KNOWN
 
@@ -47,11 +47,11 @@ async def models_of(provider: ModelProvider, environ: Mapping[str, str]) -> list
         return await asyncio.to_thread(published, provider)
     if own_address is None:
         return []
-    return await asyncio.to_thread(_asked, provider, own_address, need_key(provider, environ))
+    return await asyncio.to_thread(_query, provider, own_address, need_key(provider, environ))
 
 
 def published(provider: ModelProvider) -> list[CatalogModel]:
-    """Those of a company, without asking it. InvalidInput when the list is not installed."""
+    """Return the models of a provider from the published list. Raises InvalidInput if it is not installed."""
     with import_guard("The list of models", "models"):
         from genai_prices.data_snapshot import get_snapshot
     wanted = _LISTED_AS.get(provider.kind, provider.kind)
@@ -60,7 +60,7 @@ def published(provider: ModelProvider) -> list[CatalogModel]:
         for model in listed.models if listed.id == wanted else ():
             prices = model.prices if not isinstance(model.prices, list) else model.prices[-1].prices
             costs = [_dollars(getattr(prices, unit, None)) for unit in ("input_mtok", "output_mtok")]
-            # What has no price for both is no model to talk to: it paints, listens or embeds.
+            # Models without both prices are not chat models.
             if not model.deprecated and all(cost is not None for cost in costs):
                 found.append(
                     CatalogModel(
@@ -78,12 +78,14 @@ def _dollars(price: object) -> float | None:
     return None if base is None else float(str(base))
 
 
-def _asked(provider: ModelProvider, address: str, key: str | None) -> list[CatalogModel]:
+def _query(provider: ModelProvider, address: str, key: str | None) -> list[CatalogModel]:
     request = urllib.request.Request(f"{address.rstrip('/')}/models")
     if key:
         request.add_header("Authorization", f"Bearer {key}")
     if request.type not in ("http", "https"):
-        raise InvalidInput(f"{address} is no web address.", suggestion="It begins with http:// or https://")
+        raise InvalidInput(
+            f"{address} is not a web address.", suggestion="It must begin with http:// or https://"
+        )
     past_proxies = [urllib.request.ProxyHandler({})] if is_loopback(address) else []
     opener = urllib.request.build_opener(_NoRedirects(), *past_proxies)
     try:
@@ -92,11 +94,11 @@ def _asked(provider: ModelProvider, address: str, key: str | None) -> list[Catal
         return sorted((CatalogModel(name=str(one["id"])) for one in listed), key=lambda one: one.name)
     except (OSError, HTTPException) as error:
         raise ModelTimedOut(
-            f"{provider.name} at {address} cannot be asked: {error}",
-            suggestion="Is it running, and is the address right?",
+            f"{provider.name} at {address} cannot be reached: {error}",
+            suggestion="Check that it is running and that the address is right.",
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise ModelTimedOut(
             f"{provider.name} at {address} does not list its models.",
-            suggestion=f"Name one of them all the same: portico models use {provider.name}:MODEL",
+            suggestion=f"You can still use a model by name: portico models use {provider.name}:MODEL",
         ) from error

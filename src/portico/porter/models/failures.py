@@ -1,7 +1,6 @@
-"""Translates provider errors into errors that say what the person can do.
+"""Translates provider errors into Portico's errors, which say what the user can do.
 
-Knows pydantic-ai's errors, which sort those of every provider, and of a single provider only where each
-puts the time to wait.
+It relies on pydantic-ai's exception classes, and reads provider-specific data only for the retry delay.
 """
 
 import logging
@@ -49,11 +48,11 @@ _ANOTHER = "Choose another model with: portico models use NAME"
 
 
 class ResponseFailed(AgentRunError):
-    """The provider gave the answer up itself, as it does when a model wrote a call that cannot be read."""
+    """The provider ended the response, for example because the model wrote an unreadable call."""
 
 
 class ProviderFailure(NamedTuple):
-    """An error for the person; whether sending the request again may help; the pause that was asked for."""
+    """An error for the user, whether a retry may help, and the delay that the provider requested."""
 
     error: PorticoError
     again: bool
@@ -63,14 +62,14 @@ class ProviderFailure(NamedTuple):
 def explain_failure(
     error: Exception, provider: ModelProvider, model: str, *, hidden: str | None
 ) -> ProviderFailure:
-    """`hidden` is the key: providers like to repeat what they were sent."""
+    """Translate an error of a provider. `hidden` is the key, which is removed from messages."""
     words = _said(error, hidden)
     name = provider.name
     if isinstance(error, ModelContextWindowExceededError) or _is_about_window(error, words):
         return ProviderFailure(
             ContextLimit(
                 f"The conversation is too long for {name}:{model}.",
-                suggestion="Begin a new session, or choose a model with a larger window.",
+                suggestion="Start a new session, or choose a model with a larger context window.",
             ),
             again=False,
         )
@@ -78,16 +77,16 @@ def explain_failure(
         case ModelAuthenticationError():
             return ProviderFailure(
                 AuthRequired(
-                    f"{name} does not accept the key: {words}",
-                    suggestion=f"Give it a new one with: portico auth login {name}"
-                    + (f", or in {provider.key_variables[0]}." if provider.key_variables else "."),
+                    f"{name} rejected the key: {words}",
+                    suggestion=f"Store a new one with: portico auth login {name}"
+                    + (f", or set {provider.key_variables[0]}." if provider.key_variables else "."),
                 ),
                 again=False,
             )
         case ModelQuotaExceededError():
             return ProviderFailure(
                 ModelBusy(
-                    f"The account at {name} has nothing left: {words}",
+                    f"The quota of the account at {name} is used up: {words}",
                     suggestion=f"Add credit at {name}. {_ANOTHER}",
                 ),
                 again=False,
@@ -96,26 +95,24 @@ def explain_failure(
             pause = _asked_pause(error)
             return ProviderFailure(
                 ModelBusy(
-                    f"{name} gets too many requests: {words}",
-                    suggestion=f"Wait {round(pause)} s and send it again."
+                    f"{name} limits the rate of requests: {words}",
+                    suggestion=f"Wait {round(pause)} s and try again."
                     if pause
-                    else "Wait a minute and send it again.",
+                    else "Wait a minute and try again.",
                 ),
                 again=True,
                 pause=pause,
             )
         case ModelUnavailableError() | ModelServerError():
             return ProviderFailure(
-                ModelBusy(
-                    f"{name} cannot answer right now: {words}", suggestion=f"Send it again later. {_ANOTHER}"
-                ),
+                ModelBusy(f"{name} is unavailable: {words}", suggestion=f"Try again later. {_ANOTHER}"),
                 again=True,
                 pause=_asked_pause(error),
             )
         case ResponseFailed():
             return ProviderFailure(
                 ModelReported(
-                    f"{name}:{model} gave its answer up: {words}", suggestion=f"Send it again. {_ANOTHER}"
+                    f"{name}:{model} ended its answer early: {words}", suggestion=f"Try again. {_ANOTHER}"
                 ),
                 again=True,
             )
@@ -123,10 +120,10 @@ def explain_failure(
             near = getattr(error, "suggested_model_id", None)
             return ProviderFailure(
                 InvalidInput(
-                    f"{name} has no model {model!r}: {words}",
+                    f'{name} has no model "{model}": {words}',
                     suggestion=f"Did you mean {near}?"
                     if near
-                    else f"See what there is with: portico models list {name}",
+                    else f"List its models with: portico models list {name}",
                 ),
                 again=False,
             )
@@ -136,25 +133,25 @@ def explain_failure(
             return ProviderFailure(refusal_error(f"{name}:{model}", words), again=False)
         case ModelAPIError():
             return ProviderFailure(
-                ModelReported(f"{name} reports: {words}", suggestion=f"Send it again. {_ANOTHER}"),
+                ModelReported(f"{name} reports: {words}", suggestion=f"Try again. {_ANOTHER}"),
                 again=False,
             )
         case _:
-            log.warning("%s:%s sent what its client could not take", name, model, exc_info=error)
+            log.warning("unexpected error of %s:%s", name, model, exc_info=error)
             return ProviderFailure(
                 ModelReported(
-                    f"{name}:{model} answered in a way that makes no sense: {words}",
-                    suggestion=f"Send it again. {_ANOTHER}",
+                    f"{name}:{model} sent an invalid response: {words}",
+                    suggestion=f"Try again. {_ANOTHER}",
                 ),
                 again=False,
             )
 
 
 def _unheard(error: Exception, provider: ModelProvider, words: str) -> ModelTimedOut:
-    """Nothing came, or no more of it."""
+    """Return the error for a missing or interrupted response."""
     match error:
         case ModelTimeoutError() | ModelRequestTimeout() | TimeoutError():
-            return ModelTimedOut(f"{provider.name} fell silent.", suggestion=f"Send it again. {_ANOTHER}")
+            return ModelTimedOut(f"{provider.name} stopped responding.", suggestion=f"Try again. {_ANOTHER}")
         case ModelConnectionError(phase="pool" | "connect"):
             where = f" at {provider.address}" if provider.address else ""
             return ModelTimedOut(
@@ -168,24 +165,24 @@ def _unheard(error: Exception, provider: ModelProvider, words: str) -> ModelTime
 
 def interrupted_error(name: str) -> ModelTimedOut:
     return ModelTimedOut(
-        f"The answer of {name} broke off in the middle.", suggestion="Send the prompt again, or: go on"
+        f"The answer of {name} was interrupted.", suggestion="Send the prompt again, or “continue”."
     )
 
 
 def refusal_error(name: str, words: str = "") -> ModelRefused:
     return ModelRefused(
-        f"{name} would not answer that{': ' + words if words else '.'}",
-        suggestion=f"Say it in other words. {_ANOTHER}",
+        f"{name} refused to answer{': ' + words if words else '.'}",
+        suggestion=f"Rephrase the prompt. {_ANOTHER}",
     )
 
 
 def _is_about_window(error: Exception, words: str) -> bool:
-    """Servers that speak OpenAI's language have no common code for this, only words."""
+    """OpenAI-compatible servers have no common error code for this, so match the message."""
     return isinstance(error, ModelRequestRejectedError) and bool(_WINDOW_WORDS.search(words))
 
 
 def _asked_pause(error: ModelAPIError) -> float | None:
-    """The header that the others have, or what Google writes into the error: `"retryDelay": "7s"`."""
+    """Return the delay of the Retry-After header, or of Google's error body: `"retryDelay": "7s"`."""
     if (seconds := getattr(error, "retry_after", None)) is not None:
         return float(seconds)
     match getattr(error, "body", None):
@@ -198,7 +195,7 @@ def _asked_pause(error: ModelAPIError) -> float | None:
 
 
 def _said(error: Exception, hidden: str | None) -> str:
-    """The sentence in what the provider sent, without the JSON around it."""
+    """Return the message of a provider's error, without the JSON around it."""
     body = getattr(error, "body", None)
     found = next(_messages(body), None) or (body if isinstance(body, str) and body.strip() else None)
     words = found or getattr(error, "message", None) or str(error) or type(error).__name__

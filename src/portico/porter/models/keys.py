@@ -14,7 +14,7 @@ KeySource = Literal["environment", "keyring"]
 
 
 class ProviderKey(msgspec.Struct, frozen=True):
-    """A key and where it was found. Its text is never part of what is printed of it."""
+    """A key and where it was found. Its value is not part of its repr."""
 
     variable: str
     source: KeySource
@@ -25,7 +25,7 @@ class ProviderKey(msgspec.Struct, frozen=True):
 
 
 def find_key(provider: ModelProvider, environ: Mapping[str, str]) -> ProviderKey | None:
-    """The keyring is opened only for a key that is known to be in it: that takes a while."""
+    """Find the key of a provider. The keyring, which is slow, is opened only if it has the key."""
     for variable in provider.key_variables:
         if value := environ.get(variable, "").strip():
             return ProviderKey(variable, "environment", value)
@@ -40,7 +40,7 @@ def find_key(provider: ModelProvider, environ: Mapping[str, str]) -> ProviderKey
 
 
 def has_key(provider: ModelProvider, environ: Mapping[str, str]) -> bool:
-    """False, too, when the keyring does not open."""
+    """Return whether there is a key; false if the keyring cannot be opened."""
     try:
         return find_key(provider, environ) is not None
     except AuthRequired:
@@ -48,11 +48,11 @@ def has_key(provider: ModelProvider, environ: Mapping[str, str]) -> bool:
 
 
 def need_key(provider: ModelProvider, environ: Mapping[str, str]) -> str | None:
-    """The key to send; None for a provider that works without. AuthRequired when it is missing."""
+    """Return the key; None for a provider that needs none. Raises AuthRequired if it is missing."""
     found = find_key(provider, environ)
     if found is None and provider.needs_key:
         raise AuthRequired(
-            f"There is no key for {provider.name}.",
-            suggestion=f"Set {provider.key_variables[0]}, or sign in with: portico auth login {provider.name}",
+            f"No key for {provider.name}.",
+            suggestion=f"Set {provider.key_variables[0]}, or store a key with: portico auth login {provider.name}",
         )
     return found.value if found else None

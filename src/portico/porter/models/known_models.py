@@ -1,6 +1,6 @@
-"""The models a person can choose now: of providers with a key, of the settings, and offline.
+"""The models a user is offered: of providers with a key, of the settings, and offline.
 
-Only names that are known without asking anybody; every other name of a provider can be chosen too.
+No provider is queried; any other model of a provider can be used by name.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,13 +12,13 @@ from portico.porter.models.offline.model_files import KNOWN, is_ready
 from portico.porter.models.providers import OFFLINE, ModelProvider, providers
 
 _NAMED_BY_THE_PERSON = ("azure",)
-"""Where the name of a model is whatever somebody called it, an example is none."""
+"""Providers whose models have names of the user's own, so that no example is offered."""
 
 
 def known_models(
     settings: Mapping[str, ProviderSetting], environ: Mapping[str, str]
 ) -> tuple[ModelEntry, ...]:
-    """In the order of the providers. InvalidInput when the settings have one that makes no sense."""
+    """List the models in the order of providers. Raises InvalidInput for an invalid provider in the settings."""
     return tuple(
         model
         for provider in providers(settings).values()

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class SpentTotal(msgspec.Struct, frozen=True):
-    """Tokens sent and received together, and dollars as far as prices are known."""
+    """Input and output tokens together, and dollars as far as prices are known."""
 
     tokens: int = 0
     dollars: float = 0.0
@@ -33,19 +33,19 @@ class _Day(msgspec.Struct, frozen=True):
 
 
 def local_day() -> date:
-    """The person's own day, not that of Greenwich."""
+    """Return today's date in the local time zone."""
     return datetime.now().astimezone().date()
 
 
 class DayLedger:
-    """The sum of today, in one small file. Safe for several processes, and for one that dies while it adds."""
+    """Today's total, in one small file that processes can update concurrently and atomically."""
 
     def __init__(self, path: Path, today: Callable[[], date] = local_day) -> None:
         self._path = path
         self._today = today
 
     def add(self, usage: ModelUsage) -> SpentTotal:
-        """Add to today's sum, and get it with what others added."""
+        """Add to today's total and return it."""
         make_private_folder(self._path.parent)
         with locked(self._path.with_suffix(".lock")):
             spent = self.spent().plus(usage)
@@ -62,7 +62,7 @@ class DayLedger:
         except FileNotFoundError:
             return SpentTotal()
         except (OSError, msgspec.DecodeError) as error:
-            log.warning("what was spent today cannot be read, and is counted anew: %s", error)
+            log.warning("cannot read today's spending, starting from zero: %s", error)
             return SpentTotal()
         return kept.spent if kept.day == self._today().isoformat() else SpentTotal()
 

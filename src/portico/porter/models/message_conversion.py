@@ -1,7 +1,7 @@
 """Converts Porter's messages to pydantic-ai's and back.
 
-What a provider adds to a part (signatures, ids, encrypted reasoning) travels as opaque JSON, so that a
-conversation that was stored and read again can be continued by the same provider.
+Provider data of a part (signatures, ids, encrypted reasoning) is kept as opaque JSON, so that a stored session can
+be continued with the same provider.
 """
 
 from dataclasses import fields
@@ -52,7 +52,7 @@ _NO_TEXT = "(no text)"
 
 
 def to_wire(request: ModelRequest) -> list[ModelMessage]:
-    """The history, instructions included: the last request carries them, which is where they are looked up."""
+    """Convert the history. The instructions go into the last request, where pydantic-ai reads them."""
     messages = [_message(message) for message in request.messages]
     for message in messages:
         if isinstance(message, WireRequest):
@@ -67,7 +67,7 @@ def request_parameters(tools: tuple[ToolSpec, ...]) -> ModelRequestParameters:
                 name=tool.name,
                 description=tool.description,
                 parameters_json_schema=codecs.decode_json(tool.schema),
-                # Strict schemas need every property listed as required, which tools of others do not do.
+                # Strict schemas require every property, which schemas of MCP tools do not do.
                 strict=False,
             )
             for tool in tools
@@ -76,7 +76,7 @@ def request_parameters(tools: tuple[ToolSpec, ...]) -> ModelRequestParameters:
 
 
 def from_wire(response: ModelResponse, model: str) -> AssistantMessage:
-    """A whole answer. Parts that Porter has no name for are left out."""
+    """Convert a complete response. Parts of unknown kinds are left out."""
     parts: list[ModelText | ModelThinking | ModelToolCall] = []
     for part in response.parts:
         match part:
@@ -98,7 +98,7 @@ def tool_call(part: ToolCallPart) -> ModelToolCall:
 
 
 def raw_arguments(arguments: str | dict[str, Any] | None) -> str:
-    """Some providers send text and some send objects. Nothing at all stands for no arguments."""
+    """Return arguments as text: some providers send text, some objects, and some nothing."""
     if isinstance(arguments, dict):
         return msgspec.json.encode(arguments).decode()
     return arguments or "{}"
@@ -129,7 +129,7 @@ def _part(part: ModelText | ModelThinking | ModelToolCall) -> ModelResponsePart:
 
 
 def _sendable(arguments: str) -> str | dict[str, Any]:
-    """Providers refuse a history with arguments that are no object; the tool's result says what was wrong."""
+    """Return arguments as an object: providers reject anything else in a history."""
     try:
         decoded = codecs.decode_json(arguments)
     except msgspec.DecodeError:
@@ -154,7 +154,7 @@ def _content(parts: tuple[ModelText | ModelImage, ...]) -> str | list[UserConten
 
 
 def _content_of(part: ModelText | ModelImage) -> str | BinaryContent:
-    # Providers refuse text that is empty.
+    # Providers reject empty text.
     return (
         (part.text or _NO_TEXT)
         if isinstance(part, ModelText)

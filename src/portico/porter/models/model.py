@@ -1,30 +1,30 @@
 """The model interface: requests, messages, streamed events and their rules. It imports no provider.
 
-    model = open_model("anthropic:claude-sonnet-5-5", settings.models, environ)   # models/opening.py
+    model = open_model("anthropic:claude-sonnet-5-5", settings.models, environ)   # models/selection.py
     facts = await model.facts()
     async for event in model.stream(ModelRequest(system=…, messages=…, tools=…)):
         match event: …
     await model.close()
 
-`chosen_model(settings.model, environ)` in the same module is the name to open, or None without any.
+`default_model(settings.model, environ)` in the same module returns the name to open, or None.
 
-The rules of a stream:
+Rules of a stream:
 
-1. Pieces come as they arrive. `ResponseFinished` is the last event and holds the whole `AssistantMessage`,
-   provider data included: append that to the history, not what the pieces add up to.
-2. `ToolCallReady` comes once for each call, when its arguments are complete. They are raw text and may not
-   be JSON. A model may ask for several calls in one message.
-3. `ModelUsage` comes before `ResponseFinished`, and also for an attempt that broke off, if the provider counted it.
-4. A request that fails before a word of text came is sent again with a growing pause, and each time
-   `RequestRetry` says so: thoughts and pieces of calls before it are void. Later failures are raised at
-   once, and whoever keeps the history decides what becomes of the text.
-5. Failures are `PorticoError`s: AuthRequired, ContextLimit, ModelBusy (rate, overload), ModelRefused,
-   ModelTimedOut (silent, unreachable, or a stream that broke off), ModelReported (anything else that a
-   provider says), InvalidInput (no such model). Each has a suggestion for the person.
+1. Chunks are yielded as they arrive. `ResponseFinished` is the last event and holds the complete `AssistantMessage`
+   with provider data: append that to the history, not the chunks.
+2. `ToolCallReady` comes once for each call, when its arguments are complete. They are raw text and may not be
+   JSON. A model may make several calls in one message.
+3. `ModelUsage` comes before `ResponseFinished`, and also for an interrupted attempt, if the provider counted it.
+4. A request that fails before the first text is sent again with growing pauses, each announced by
+   `RequestRetry`: thoughts and call chunks before it are void. Later failures are raised at once, and the caller
+   decides whether to keep the text.
+5. Failures are `PorticoError`s: AuthRequired, ContextLimit, ModelBusy (rate limit, overload), ModelRefused,
+   ModelTimedOut (no answer, unreachable, or an interrupted stream), ModelReported (any other error of a
+   provider), InvalidInput (unknown model). Each has a suggestion for the user.
 6. Closing the iterator, or cancelling the task, ends the request at once.
 
-A history is: user, assistant, tool results, assistant, user, … Every call of an assistant message needs
-its result in the message after it, also one that was cancelled or unknown: providers insist on that.
+A history is: user, assistant, tool results, assistant, user, … Providers require a result for every call of an
+assistant message in the message after it, even if the call was cancelled or unknown.
 """
 
 from collections.abc import AsyncGenerator
@@ -44,14 +44,14 @@ class ModelImage(msgspec.Struct, frozen=True, tag="image"):
 
 
 class ModelThinking(msgspec.Struct, frozen=True, tag="thinking"):
-    """What a model thought. `opaque` is the provider's own, as JSON, and has to be sent back unchanged."""
+    """Reasoning of a model. `opaque` is JSON of the provider that must be sent back unchanged."""
 
     text: str
     opaque: str = ""
 
 
 class ModelToolCall(msgspec.Struct, frozen=True, tag="tool_call"):
-    """`arguments` is what the model wrote: meant to be a JSON object, and not always one."""
+    """A tool call. `arguments` should be a JSON object, but may be any text."""
 
     id: str
     name: str
@@ -71,7 +71,7 @@ class UserMessage(msgspec.Struct, frozen=True, tag="user"):
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant"):
-    """`model` is who said it: opaque data of one provider is never shown to another."""
+    """A message of `model`: opaque data of one provider is never sent to another."""
 
     parts: tuple[ModelText | ModelThinking | ModelToolCall, ...]
     model: str = ""
@@ -87,7 +87,7 @@ class AssistantMessage(msgspec.Struct, frozen=True, tag="assistant"):
 
 
 class ToolMessage(msgspec.Struct, frozen=True, tag="tool"):
-    """The results of every call of the assistant message before it."""
+    """The results of all calls of the preceding assistant message."""
 
     results: tuple[ModelToolResult, ...]
 
@@ -107,7 +107,7 @@ ThinkingEffort = Literal["off", "low", "medium", "high"]
 
 
 class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """`silence` is how many seconds may pass without a byte. None leaves it to the model."""
+    """Limits of a request; None for the provider's default. `silence` is the read timeout in seconds."""
 
     output_tokens: int | None = None
     temperature: float | None = None
@@ -131,7 +131,7 @@ class ThinkingChunk(msgspec.Struct, frozen=True, tag="thinking_chunk"):
 
 
 class ToolCallChunk(msgspec.Struct, frozen=True, tag="tool_call_chunk"):
-    """A piece of a call's arguments. The name is whole from the first piece on."""
+    """A chunk of a call's arguments. The name is complete from the first chunk on."""
 
     id: str
     name: str
@@ -143,7 +143,7 @@ class ToolCallReady(msgspec.Struct, frozen=True, tag="tool_call_ready"):
 
 
 class RequestRetry(msgspec.Struct, frozen=True, tag="retrying"):
-    """The request failed and is sent again after `pause` seconds. `reason` is a sentence for the person."""
+    """The request failed and is sent again after `pause` seconds. `reason` is a sentence for the user."""
 
     attempt: int
     attempts: int
@@ -152,7 +152,7 @@ class RequestRetry(msgspec.Struct, frozen=True, tag="retrying"):
 
 
 class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, tag="usage"):
-    """What one request took. `input` counts everything sent, cached parts included. No cost: no price known."""
+    """Tokens and cost of one request. `input` includes cached tokens. No cost if the price is unknown."""
 
     input: int = 0
     output: int = 0
@@ -165,7 +165,7 @@ FinishReason = Literal["stop", "tool_calls", "length"]
 
 
 class ResponseFinished(msgspec.Struct, frozen=True, tag="finished"):
-    """`length` means that the answer was cut at its limit of output tokens: its last call may be broken."""
+    """The complete response. With the reason `length` it was cut off, and its last call may be incomplete."""
 
     reason: FinishReason
     message: AssistantMessage
@@ -177,9 +177,9 @@ ModelEvent = (
 
 
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be asked of a model. `window` is in tokens, None when nobody knows.
+    """Capabilities of a model. `window` is in tokens, None if unknown.
 
-    A `tiny` model answers in a few sentences and no more: no tools, short instructions.
+    A `tiny` model gets no tools and short instructions.
     """
 
     window: int | None = None
@@ -191,20 +191,20 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
 class Model(Protocol):
     @property
     def name(self) -> str:
-        """As the person writes it: `provider:model`."""
+        """The name `provider:model`."""
         ...
 
     async def facts(self) -> ModelFacts:
-        """What can be asked of it. Calling this early, in the background, makes the first request quick."""
+        """Return its capabilities. This imports the provider's packages."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
-        """Send a request; see the rules above."""
+        """Send a request; see the rules of a stream above."""
         ...
 
     async def close(self) -> None:
-        """Let go of connections, and of the offline model if this was its last user.
+        """Close connections, and stop the offline model if this was its last user.
 
-        A session keeps its model open from turn to turn: starting one anew takes a while.
+        A session keeps its model open between turns, because opening one takes a while.
         """
         ...

@@ -1,7 +1,7 @@
 """Imports optional provider packages one thread at a time, with errors that name what to install.
 
 Modules of those packages import each other in circles. A thread that enters such a circle while another thread is
-still inside gets half-made modules, which Python reports as an ImportError.
+inside sees partially initialized modules, and Python raises ImportError.
 """
 
 import threading
@@ -41,6 +41,6 @@ def _explain(user: str, extra: str, error: ImportError) -> InvalidInput:
             suggestion=f"Install it with: pip install 'portico[{extra}]'",
         )
     return InvalidInput(
-        f"{user} cannot be used, because a package that it needs does not load: {error}",
-        suggestion=f"Install its packages again with: pip install --force-reinstall 'portico[{extra}]'",
+        f"{user} cannot be used because a package it needs fails to import: {error}",
+        suggestion=f"Reinstall it with: pip install --force-reinstall 'portico[{extra}]'",
     )

@@ -1,6 +1,6 @@
 """The built-in model providers, those of the settings, and names like `provider:model`.
 
-Facts only; nothing of a provider's own package is imported here.
+Data only; no package of a provider is imported here.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ OFFLINE = "offline"
 
 
 class ModelProvider(msgspec.Struct, frozen=True, kw_only=True):
-    """`kind` is the built-in provider whose language is spoken. The first of `key_variables` is the usual one."""
+    """A provider. `kind` is the built-in provider with the same API. The first of `key_variables` is the usual one."""
 
     name: str
     kind: str
@@ -32,12 +32,12 @@ class ModelProvider(msgspec.Struct, frozen=True, kw_only=True):
     def installed(self) -> bool:
         try:
             return find_spec("pydantic_ai") is not None and find_spec(self.package) is not None
-        except ModuleNotFoundError:  # the package that its package would be in
+        except ModuleNotFoundError:  # the parent package is missing
             return False
 
     @property
     def extra(self) -> str:
-        """The part of Portico that has to be installed for it, as in `pip install 'portico[models]'`."""
+        """The optional dependency that it needs, as in `pip install 'portico[models]'`."""
         return self.kind if self.kind in ("bedrock", OFFLINE) else "models"
 
     def address_in(self, environ: Mapping[str, str]) -> str | None:
@@ -102,7 +102,7 @@ BUILT_IN = {provider.name: provider for provider in _BUILT_IN}
 
 
 class ModelName(msgspec.Struct, frozen=True):
-    """What a person writes as `provider:model`."""
+    """The name `provider:model` of a model."""
 
     provider: str
     model: str
@@ -112,33 +112,33 @@ class ModelName(msgspec.Struct, frozen=True):
 
 
 def parse_model_name(text: str) -> ModelName:
-    """InvalidInput when it is no `provider:model`."""
+    """Parse `provider:model`. Raises InvalidInput for anything else."""
     provider, colon, model = text.strip().partition(":")
     if not colon or not provider or not model or any(letter.isspace() for letter in text.strip()):
         raise InvalidInput(
-            f"{text!r} names no model.",
-            suggestion="Write it as provider:model, as in anthropic:claude-sonnet-5-5. "
-            "See the providers with: portico models list",
+            f'"{text}" is not a model name.',
+            suggestion="Use provider:model, as in anthropic:claude-sonnet-5-5. "
+            "List the providers with: portico models list",
         )
     return ModelName(provider, model)
 
 
 def providers(settings: Mapping[str, ProviderSetting]) -> dict[str, ModelProvider]:
-    """All of them by name, with what the settings change or add."""
+    """Return all providers by name, with the changes and additions of the settings."""
     changed = {name: _with_setting(name, setting) for name, setting in settings.items()}
     return {**BUILT_IN, **changed}
 
 
 def find_provider(name: str, settings: Mapping[str, ProviderSetting]) -> ModelProvider:
-    """InvalidInput, with a near one, when there is none of this name."""
+    """Return a provider by name. Raises InvalidInput for an unknown one."""
     if name in settings:
         return _with_setting(name, settings[name])
     if name in BUILT_IN:
         return BUILT_IN[name]
     near = get_close_matches(name, [*BUILT_IN, *settings], n=1)
     raise InvalidInput(
-        f"There is no provider of models called {name!r}.",
-        suggestion=f"Did you mean {near[0]}?" if near else "See them with: portico models list",
+        f'Unknown provider "{name}".',
+        suggestion=f"Did you mean {near[0]}?" if near else "List the providers with: portico models list",
     )
 
 
@@ -146,8 +146,8 @@ def _with_setting(name: str, setting: ProviderSetting) -> ModelProvider:
     kind = setting.kind or (name if name in BUILT_IN else "openai-chat")
     if kind not in BUILT_IN:
         raise InvalidInput(
-            f"The provider {name} in the settings is of the kind {kind!r}, which does not exist.",
-            suggestion=f"Kinds: {', '.join(BUILT_IN)}.",
+            f'Unknown kind "{kind}" of the provider {name} in the settings.',
+            suggestion=f"Available: {', '.join(BUILT_IN)}.",
         )
     base = BUILT_IN[kind]
     own_keys = (setting.key_variable,) if setting.key_variable else ()
@@ -163,7 +163,7 @@ def _with_setting(name: str, setting: ProviderSetting) -> ModelProvider:
             f"The provider {name} in the settings has no address.",
             suggestion=f"Add one, as in: portico models use {name}:MODEL --address http://127.0.0.1:8000/v1",
         )
-    # A key that was meant for one company never goes to the address of another.
+    # The key of one company must never go to the address of another.
     return msgspec.structs.replace(
         base,
         name=name,

@@ -9,12 +9,12 @@ from portico.porter.models.providers import OFFLINE, ModelProvider
 
 
 def readiness(provider: ModelProvider, environ: Mapping[str, str]) -> tuple[bool, str]:
-    """Whether it can be used now, and in words with what, or what it needs first."""
+    """Return whether a provider can be used, and a phrase that says with what, or what it needs."""
     if not provider.installed:
         return False, f"not installed: pip install 'portico[{provider.extra}]'"
     if provider.kind == OFFLINE:
         ready = is_ready(DEFAULT, environ)
-        return ready, "ready" if ready else f"fetch it with: portico models pull {DEFAULT.name}"
+        return ready, "ready" if ready else f"download it with: portico models pull {DEFAULT.name}"
     try:
         key = find_key(provider, environ)
     except AuthRequired as error:

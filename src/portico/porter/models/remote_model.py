@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """Pauses double from `first` to `longest`. A provider that asks for more than `patience` is not waited for."""
+    """Pauses double from `first` to `longest`. If a provider requests more than `patience`, there is no retry."""
 
     attempts: int = 5
     first: float = 1.0
@@ -25,12 +25,12 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     patience: float = 60.0
 
     def pause(self, attempt: int, asked: float | None) -> float | None:
-        """Seconds to wait after this attempt failed, the first being 1; None to give up."""
+        """Return the seconds to wait after a failed attempt, counted from 1; None to give up."""
         if attempt >= self.attempts or (asked is not None and asked > self.patience):
             return None
         if asked is not None:
             return asked
-        # Half of it by chance, so that many who failed together do not come back together.
+        # Random jitter, so that clients that failed together do not retry together.
         full = min(self.first * 2.0 ** (attempt - 1), self.longest)
         return full * random.uniform(0.5, 1.0)
 
@@ -41,7 +41,7 @@ _POLICY = RetryPolicy()
 
 
 class RemoteModel:
-    """Implements `port.Model`. `locate` is asked before each attempt: keys change and endpoints move."""
+    """Implements `Model`. `locate` is called before each attempt: keys change and endpoints move."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class RemoteModel:
             number += 1
             target = await self._locate()
             model = await self._model(target)
-            # Only now, and quick: `build_client` has imported what takes a second.
+            # Fast, because `build_client` has imported both modules already.
             from portico.porter.models.failures import explain_failure
             from portico.porter.models.response_stream import stream_response
 
@@ -106,7 +106,7 @@ class RemoteModel:
         await self._open.aclose()
 
     async def _model(self, target: RequestTarget) -> "WireModel":
-        """The client for this target."""
+        """Return the client for a target, building it if the target changed."""
         if self._built is None or self._built[0] != target:
             await self.close()
             client = await asyncio.to_thread(build_client, target)

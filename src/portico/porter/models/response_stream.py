@@ -59,7 +59,7 @@ def own_cost(usage: ModelUsage, price: PriceSetting) -> float:
 
 
 def listed_cost(response: "ModelResponse") -> float | None:
-    """None when the list does not have the model, or the provider did not count."""
+    """Return the cost; None if the price is unknown or the provider did not count tokens."""
     try:
         return float(response.cost().total_price)
     except (LookupError, ValueError, AssertionError):
@@ -69,7 +69,7 @@ def listed_cost(response: "ModelResponse") -> float | None:
 async def stream_response(
     model: WireModel, name: str, request: ModelRequest, price: PriceSetting | None
 ) -> AsyncGenerator[ModelEvent]:
-    """Send it once. What the provider counted is told also when its answer breaks off."""
+    """Send a request once. Usage is yielded even if the response is interrupted."""
     async with AsyncExitStack() as stack:
         silence = request.limits.silence
         async with asyncio.timeout(silence):
@@ -133,9 +133,9 @@ def _piece(event: ModelResponseStreamEvent, calls: dict[int, tuple[str, str]]) -
 
 
 def _settings(limits: RequestLimits, unsupported: Container[str]) -> ModelSettings:
-    # Caching is used wherever the provider has it.
+    # Use caching wherever the provider supports it.
     settings = ModelSettings(cache=True)
-    # Retries are ours, so that the person sees them. Clients without these two are built accordingly.
+    # RemoteModel retries, so that the user sees it; the clients must not.
     if "max_retries" not in unsupported:
         settings["max_retries"] = 0
     if "timeout" not in unsupported:
@@ -162,9 +162,9 @@ def _usage(response: ModelResponse, price: PriceSetting | None) -> ModelUsage:
 
 
 def _reason(response: ModelResponse, answer: AssistantMessage) -> FinishReason:
-    """Why it ended. ContentFilterError, AnswerFailed, or OSError for an answer that has no end."""
+    """Return why a response ended. Raises ContentFilterError, ResponseFailed, or OSError if it is incomplete."""
     if not answer.parts and not response.usage.total_tokens and response.finish_reason != "content_filter":
-        raise ConnectionResetError("nothing came that could be an answer")
+        raise ConnectionResetError("the response was empty")
     match response.finish_reason:
         case "content_filter":
             details = response.provider_details or {}
@@ -177,10 +177,10 @@ def _reason(response: ModelResponse, answer: AssistantMessage) -> FinishReason:
         case "stop" | "tool_call":
             return "tool_calls" if answer.calls else "stop"
         case None:
-            # Some servers never say why. What they sent is taken if it can be the whole of it.
+            # Some servers send no finish reason. The response is accepted if it can be complete.
             whole = all(_is_object(call.arguments) for call in answer.calls)
             if response.state != "complete" or not whole:
-                raise ConnectionResetError("the stream ended without saying why")
+                raise ConnectionResetError("the stream ended without a finish reason")
             return "tool_calls" if answer.calls else "stop"
 
 

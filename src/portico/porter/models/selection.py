@@ -13,10 +13,9 @@ MODEL_VARIABLE = "PORTICO_MODEL"
 
 
 def open_model(name: str, settings: Mapping[str, ProviderSetting], environ: Mapping[str, str]) -> Model:
-    """The model `provider:model`. Nothing is imported, started or sent before it is first used.
+    """Open the model `provider:model`. Nothing is imported, started or sent before its first use.
 
-    `settings` is what the person wrote under `models`. InvalidInput for a name that means nothing,
-    AuthRequired when the key is missing.
+    `settings` is the setting `models`. Raises InvalidInput for an invalid name, AuthRequired for a missing key.
     """
     wanted = parse_model_name(name)
     provider = find_provider(wanted.provider, settings)
@@ -40,7 +39,7 @@ def open_model(name: str, settings: Mapping[str, ProviderSetting], environ: Mapp
 
 
 def default_model(setting: str | None, environ: Mapping[str, str]) -> str | None:
-    """The environment's, then that of the settings, then the offline model if it has been fetched."""
+    """Return the model of the environment, of the settings, or the offline model if it is downloaded."""
     if name := environ.get(MODEL_VARIABLE, "").strip() or setting:
         return name
     from portico.porter.models.offline.model_files import DEFAULT, is_ready

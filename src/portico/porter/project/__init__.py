@@ -1,1 +1,1 @@
-"""What a project's own files say about it: how it is tested, formatted and linted."""
+"""Detection of a project's test runners, formatters and linters from its files."""

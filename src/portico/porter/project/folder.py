@@ -1,4 +1,4 @@
-"""A project folder: its configuration files and the programs it brings along."""
+"""A project folder: its configuration files and installed programs."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _NODE_FOLDERS = ("node_modules/.bin",)
 
 
 class ProjectCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A command of the project, and why it was chosen."""
+    """A command of the project, and the reason for choosing it."""
 
     name: str
     command: tuple[str, ...]
@@ -28,7 +28,7 @@ class ProjectCommand(msgspec.Struct, frozen=True, kw_only=True):
     root: Path
 
     def __str__(self) -> str:
-        """The command as people would type it in the project's folder."""
+        """Return the command line as typed in the project's folder."""
         program, *rest = self.command
         shown = (
             os.path.relpath(program, self.root)
@@ -39,7 +39,7 @@ class ProjectCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProjectFolder:
-    """Reads a project's folder. Files that are missing or broken count as empty."""
+    """Reads a project's configuration files; missing or broken ones count as empty."""
 
     def __init__(self, root: Path, environ: Mapping[str, str]) -> None:
         self.root = root
@@ -48,7 +48,7 @@ class ProjectFolder:
         self._pyproject: dict[str, Any] | None = None
 
     def has(self, *patterns: str) -> str | None:
-        """The first name that exists, patterns allowed."""
+        """Return the first name that exists; names may be patterns."""
         for pattern in patterns:
             try:
                 found = next(self.root.glob(pattern), None)
@@ -65,7 +65,7 @@ class ProjectFolder:
             return ""
 
     def pyproject_has(self, *keys: str) -> bool:
-        """Whether pyproject.toml has a table, given by the names on the way to it."""
+        """Return whether pyproject.toml has a table with this path."""
         if self._pyproject is None:
             try:
                 self._pyproject = tomllib.loads(self.text("pyproject.toml"))
@@ -74,7 +74,7 @@ class ProjectFolder:
         return _value(self._pyproject, *keys) is not None
 
     def package(self, *keys: str) -> Any:
-        """A value of package.json, or None."""
+        """Return a value of package.json, or None."""
         if self._package is None:
             try:
                 self._package = json.loads(self.text("package.json") or "{}")
@@ -86,7 +86,7 @@ class ProjectFolder:
         return any(self.package(kind, package) is not None for kind in ("devDependencies", "dependencies"))
 
     def make_target(self, *names: str) -> str | None:
-        """The first of some targets that the Makefile has."""
+        """Return the first of these targets that the Makefile has."""
         makefile = self.text("Makefile") or self.text("makefile")
         for name in names:
             if re.search(rf"^{re.escape(name)}\s*:(?!=)", makefile, re.MULTILINE):
@@ -100,7 +100,7 @@ class ProjectFolder:
         return self._program(name, _NODE_FOLDERS)
 
     def program(self, name: str) -> str | None:
-        """Where a program is that does not come with the project."""
+        """Return the path of a program outside the project."""
         return self._program(name, ())
 
     def _program(self, name: str, own: tuple[str, ...]) -> str | None:

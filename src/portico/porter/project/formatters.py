@@ -12,14 +12,14 @@ _PRETTY = (*_SCRIPT, ".css", ".scss", ".html", ".json", ".md", ".yaml", ".yml")
 
 
 class ProjectFormatters(msgspec.Struct, frozen=True):
-    """Those that can be run, in order, and what is configured but not installed."""
+    """Formatters to run, in order, and configured ones that are not installed."""
 
     found: tuple[ProjectCommand, ...]
     missing: tuple[str, ...] = ()
 
 
 class _Configured(msgspec.Struct, frozen=True):
-    """A tool that the project asks for. `commands` are its arguments before the place to work on."""
+    """A configured tool. `commands` are its arguments before the path."""
 
     name: str
     sign: str
@@ -30,7 +30,7 @@ class _Configured(msgspec.Struct, frozen=True):
 
 
 def find_formatters(project: ProjectFolder, place: str, suffix: str) -> ProjectFormatters:
-    """What can be run on a place; `suffix` is that of a single file, else empty. Blocks: call it in a thread."""
+    """Find the formatters for a path; `suffix` is empty for a folder. Blocks: call it in a thread."""
     found: list[ProjectCommand] = []
     missing: list[str] = []
     for tool in (*_python(project), *_script(project), *_compiled(project)):
@@ -53,7 +53,7 @@ def _tool(
 
 
 def _python(project: ProjectFolder) -> Iterator[_Configured]:
-    # Linters come first everywhere: what they change may need formatting.
+    # Linters come first: their changes may need formatting.
     ruff = project.has("ruff.toml", ".ruff.toml")
     if ruff or project.pyproject_has("tool", "ruff"):
         program = project.python_program("ruff")
@@ -85,7 +85,7 @@ def _compiled(project: ProjectFolder) -> Iterator[_Configured]:
 
 
 def _own_scripts(project: ProjectFolder) -> Iterator[ProjectCommand]:
-    """What the project calls formatting itself, when no tool is recognised."""
+    """Find the project's own format script, used if no tool is recognised."""
     npm = project.program("npm")
     script = next((name for name in ("format", "fmt", "fix") if project.package("scripts", name)), None)
     if npm is not None and script is not None:

@@ -23,7 +23,7 @@ _FAILURES = (
 
 
 class SuiteResult(msgspec.Struct, frozen=True):
-    """Counts by outcome, as far as the output tells, and the names of what failed."""
+    """Counts of tests by outcome, as far as the output has them, and the names of failed tests."""
 
     passed: int | None = None
     failed: int | None = None

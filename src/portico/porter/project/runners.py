@@ -11,14 +11,14 @@ _TEST_FILES = ("test_*.py", "tests/test_*.py", "tests/**/test_*.py", "*_test.py"
 
 
 class ProjectRunners(msgspec.Struct, frozen=True):
-    """Those that can be run, the best first, and what is missing for others."""
+    """Test runners, the best first, and what is missing for others."""
 
     found: tuple[ProjectCommand, ...]
     missing: tuple[str, ...] = ()
 
 
 def find_runners(project: ProjectFolder) -> ProjectRunners:
-    """Every way to run the tests of a project. Blocks: call it in a thread."""
+    """Find all test runners of a project. Blocks: call it in a thread."""
     found: list[ProjectCommand] = []
     missing: list[str] = []
     for one in (*_python(project), *_node(project), *_compiled(project), *_make(project)):
@@ -35,7 +35,7 @@ def _python(project: ProjectFolder) -> Iterator[ProjectCommand | str]:
     pytest = project.python_program("pytest") if configured or tests else None
     if pytest is not None:
         because = (
-            f"{configured} configures pytest" if configured else f"{tests} is there, and pytest is installed"
+            f"{configured} configures pytest" if configured else f"{tests} exists and pytest is installed"
         )
         yield ProjectCommand(name="pytest", command=(pytest,), because=because, root=project.root)
         return
@@ -93,10 +93,10 @@ def _compiled(project: ProjectFolder) -> Iterator[ProjectCommand | str]:
             continue
         path = project.program(program)
         if path is None:
-            yield f"{sign} is there, but {program} was not found"
+            yield f"{sign} exists, but {program} was not found"
         else:
             yield ProjectCommand(
-                name=program, command=(path, *rest), because=f"{sign} is there", root=project.root
+                name=program, command=(path, *rest), because=f"{sign} exists", root=project.root
             )
 
 

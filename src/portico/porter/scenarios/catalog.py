@@ -1,7 +1,7 @@
 """Loads the scenarios of a workspace: built-in ones, overridden by the user's, then by the workspace's.
 
-A scenario of a workspace that is not trusted chooses no model, since code would go to a provider that the person did
-not choose. In the place of a known one it changes only texts: what reads only goes on to read only.
+A scenario of an untrusted workspace cannot choose a model, because code would go to a provider that the user did not
+choose. If it overrides another scenario, it changes only texts, so a read-only scenario stays read-only.
 """
 
 import re
@@ -25,7 +25,7 @@ _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<number>\d+)\]|\[\.\.\.\]")
 
 
 def load_scenarios(user: Path | None, workspace: Path, *, trusted: bool) -> ScenarioCatalog:
-    """Everything that holds in a workspace. Blocks: it reads files. `user` is the user's folder of scenarios."""
+    """Load the scenarios of a workspace. Blocks: it reads files. `user` is the user's folder of scenarios."""
     found = dict(_built_in())
     problems: list[InvalidScenario] = []
     for folder, trust in ((user, True), (workspace / WORKSPACE_FOLDER, trusted)):
@@ -39,7 +39,7 @@ def load_scenarios(user: Path | None, workspace: Path, *, trusted: bool) -> Scen
 
 
 def _texts_of(scenario: Scenario, known: Scenario | None) -> Scenario:
-    """A scenario without its model, and under a name that is known with nothing but its texts."""
+    """Return a scenario without its model; one that overrides another keeps only its texts."""
     if known is None:
         return msgspec.structs.replace(scenario, model=None)
     return msgspec.structs.replace(
@@ -48,7 +48,7 @@ def _texts_of(scenario: Scenario, known: Scenario | None) -> Scenario:
 
 
 def parse_scenario(data: bytes, path: str) -> Scenario | InvalidScenario:
-    """One file's content as a scenario, or what is wrong with it and where."""
+    """Parse a scenario file, or return what is wrong with it and where."""
     try:
         document = read_document(data)
     except InvalidDocument as error:
@@ -85,7 +85,7 @@ def _read(path: Path) -> Scenario | InvalidScenario:
     try:
         data = read_beginning(path, limit=LARGEST + 1)
     except OSError as error:
-        return InvalidScenario(path=str(path), line=1, why=f"It cannot be read: {error.strerror}.")
+        return InvalidScenario(path=str(path), line=1, why=f"The file cannot be read: {error.strerror}.")
     return parse_scenario(data, str(path))
 
 
@@ -98,6 +98,6 @@ def _way(text: str) -> Way:
 
 
 def _unknown(words: str, way: Way) -> Way | None:
-    """Where the name stands that nobody knows."""
+    """Return the path of an unknown field."""
     named = re.search(r"unknown field `([^`]+)`", words)
     return None if named is None else (*way, named[1])

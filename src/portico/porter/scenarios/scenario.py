@@ -11,7 +11,7 @@ DEFAULT = "CODE"
 
 
 class ScenarioMode(StrEnum):
-    """What may become of files: they are written, changes are only proposed, or nothing is touched."""
+    """File access: write files, only propose changes, or only read."""
 
     WRITE = "write"
     PROPOSE = "propose"
@@ -19,14 +19,14 @@ class ScenarioMode(StrEnum):
 
 
 class ScenarioLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`steps` is how often the model is asked in one turn; `output_tokens` bounds each of its answers."""
+    """Limits: `steps` is the number of model calls in a turn; `output_tokens` limits each response."""
 
     steps: Annotated[int, Meta(ge=1, le=500)] = 60
     output_tokens: Annotated[int, Meta(ge=16)] | None = None
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`tools` are names or patterns; those of MCP servers are called `server__tool`."""
+    """A scenario. `tools` are names or patterns; tools of MCP servers are named `server__tool`."""
 
     name: Annotated[str, Meta(pattern=r"^[A-Z][A-Z0-9_]{0,39}$")]
     description: Annotated[str, Meta(min_length=1, max_length=200)]
@@ -41,7 +41,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class InvalidScenario(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a file is no scenario: `line` counts from one."""
+    """The problem of a broken scenario file; `line` counts from 1."""
 
     path: str
     line: int
@@ -52,7 +52,7 @@ class InvalidScenario(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScenarioCatalog(msgspec.Struct, frozen=True):
-    """All that hold in a workspace, by name, and the files that are broken."""
+    """The scenarios of a workspace by name, and the problems of broken files."""
 
     by_name: dict[str, Scenario]
     problems: tuple[InvalidScenario, ...] = ()

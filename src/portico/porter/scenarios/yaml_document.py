@@ -1,7 +1,7 @@
 """Reads a small YAML file as plain data, with the line number of each value.
 
-Only what settings need: mappings with names, lists, text, numbers, true and false. No anchors, no tags,
-so that nothing is built but data and a short file stays short.
+A subset of YAML: mappings with text keys, lists, text, numbers, true and false. No anchors and no tags, so that
+nothing but data is built and a short file cannot expand.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ DocumentPath = tuple[str | int, ...]
 
 
 class InvalidDocument(Exception):
-    """The text is not such a document; `line` counts from one."""
+    """The text is not a valid document; `line` counts from 1."""
 
     def __init__(self, why: str, line: int) -> None:
         super().__init__(why)
@@ -27,13 +27,13 @@ class InvalidDocument(Exception):
 
 
 class YamlDocument(msgspec.Struct, frozen=True):
-    """`lines` has the line of each value, by the way to it."""
+    """The data of a document; `lines` has the line of each value, by its path."""
 
     value: Any
     lines: dict[DocumentPath, int]
 
     def line_of(self, way: DocumentPath) -> int:
-        """The line of a value, or of the nearest one around it that is there."""
+        """Return the line of a value, or of its nearest parent."""
         while way and way not in self.lines:
             way = way[:-1]
         return self.lines.get(way, 1)
@@ -51,10 +51,10 @@ def read_document(data: bytes) -> YamlDocument:
         node = yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        words = error.problem or error.context or "It is not YAML."
-        raise InvalidDocument(f"This is not YAML: {words}.", mark.line + 1 if mark else 1) from error
+        words = error.problem or error.context or "The file is not valid YAML."
+        raise InvalidDocument(f"Invalid YAML: {words}.", mark.line + 1 if mark else 1) from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise InvalidDocument("This is not YAML that can be read here.", 1) from error
+        raise InvalidDocument("The file contains unsupported YAML.", 1) from error
     if node is None:
         raise InvalidDocument("The file is empty.", 1)
     lines: dict[DocumentPath, int] = {}
@@ -62,18 +62,18 @@ def read_document(data: bytes) -> YamlDocument:
 
 
 def _refuse_what_grows(text: str) -> None:
-    """Looks before anything is built: a deep document could end the process, an alias makes a short one long."""
+    """Check the document before it is built: deep nesting could crash the process, and aliases expand."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         line = event.start_mark.line + 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise InvalidDocument("Anchors and aliases are not read here.", line)
+            raise InvalidDocument("Anchors and aliases are not supported.", line)
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > _DEEPEST:
-            raise InvalidDocument(f"It is nested more than {_DEEPEST} deep.", line)
+            raise InvalidDocument(f"The file is nested more than {_DEEPEST} levels deep.", line)
 
 
 def _plain(node: yaml.Node, way: DocumentPath, lines: dict[DocumentPath, int]) -> Any:
@@ -94,9 +94,9 @@ def _mapping(
     for key, value in pairs:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
-            raise InvalidDocument("A name must be plain text.", line)
+            raise InvalidDocument("A key must be plain text.", line)
         if key.value in found:
-            raise InvalidDocument(f"{key.value!r} stands here twice.", line)
+            raise InvalidDocument(f"Duplicate key {key.value!r}.", line)
         found[key.value] = _plain(value, (*way, key.value), lines)
         lines[(*way, key.value)] = line
     return found

@@ -22,7 +22,7 @@ _GIT = (
 
 
 async def collect_files(folder: Path, environ: Mapping[str, str]) -> list[Path]:
-    """Regular files, at most MAX_FILES of them; a file is itself."""
+    """Return the regular files below a folder, at most MAX_FILES; for a file, the file itself."""
     names = await _known_to_git(folder, environ)
     return await asyncio.to_thread(_from_disk, folder, names)
 
@@ -39,7 +39,7 @@ async def _known_to_git(folder: Path, environ: Mapping[str, str]) -> bytes | Non
                 output += data
             await group.wait()
     except TimeoutError:
-        return None  # It may wait for a pipe in the place of a file, which a walk does not open.
+        return None  # git may block on a named pipe, which a walk does not open.
     finally:
         await group.stop(0)
     return bytes(output) if group.exit_code == 0 else None

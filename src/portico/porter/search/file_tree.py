@@ -20,7 +20,7 @@ _LEFT_OUT = frozenset(
 
 
 def walk(root: Path) -> Iterator[Path]:
-    """Regular files below a folder, hidden ones and links left out, in a steady order. A file is itself."""
+    """Yield the regular files below a folder in a stable order, without hidden files and links."""
     if root.is_file():
         yield root
         return

@@ -1,6 +1,6 @@
 """Program that searches files for a regular expression, for machines without ripgrep or git.
 
-It runs apart so that a pattern that takes forever can be stopped. Prints what `git grep -n -z` prints.
+It runs in its own process, so that a slow pattern can be stopped, and prints like `git grep -n -z`.
 """
 
 import re

@@ -15,14 +15,14 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class FileSymbols(msgspec.Struct, frozen=True):
-    """What one file says about a symbol. Uses are line numbers, once for each occurrence."""
+    """Definitions and uses of a symbol in one file. Uses are line numbers, one for each occurrence."""
 
     definitions: list[SymbolDefinition]
     uses: list[int]
 
 
 def analyze_file(path: Path, module: tuple[str, ...], source: bytes, symbol: Symbol) -> FileSymbols | None:
-    """What a file says about a symbol; None when it cannot be parsed."""
+    """Find a symbol in a file; None if the file cannot be parsed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""A symbol as a person writes it, and one definition of it."""
+"""A symbol as a user writes it, and a definition of it."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class SymbolDefinition(msgspec.Struct, frozen=True, kw_only=True):
-    """`name` is qualified by the classes and functions around it; `signature` is code of `language`."""
+    """A definition. `name` is qualified by enclosing classes and functions; `signature` is code in `language`."""
 
     name: str
     kind: str
@@ -20,7 +20,7 @@ class SymbolDefinition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Symbol(msgspec.Struct, frozen=True):
-    """A name as a person writes it, with what it is qualified by: `Class.method`, `module::function`."""
+    """A possibly qualified name, such as `Class.method` or `module::function`."""
 
     parts: tuple[str, ...]
 
@@ -32,5 +32,5 @@ class Symbol(msgspec.Struct, frozen=True):
         return ".".join(self.parts)
 
     def names(self, qualified: tuple[str, ...]) -> bool:
-        """Whether a fully qualified name is this one, or ends with it."""
+        """Return whether a fully qualified name equals this symbol or ends with it."""
         return qualified[-len(self.parts) :] == self.parts

@@ -39,7 +39,7 @@ _RUST = {
 }
 _RUBY = {"method": r"def\s+(?:self\.)?NAME(?![\w])", "type": r"(?:class|module)\s+NAME\b"}
 
-# Languages that use each other's names share a table, so that a use in one counts for the other.
+# Languages that can use each other's names share a group.
 FAMILIES = {
     "typescript": _SCRIPT, "tsx": _SCRIPT, "javascript": _SCRIPT, "jsx": _SCRIPT,
     "java": _OBJECTS, "kotlin": _OBJECTS, "csharp": _OBJECTS,
@@ -51,14 +51,14 @@ _LONGEST_SIGNATURE = 8
 _LONGEST_COMMENT = 30
 _LONGEST_LINE = 500
 
-# What definitions of any language have in common; for suggestions when a name is not found.
+# Matches definitions in any language; used for suggestions if a name is not found.
 ANY_DEFINITION = (
     r"\b(?:def|class|function|func|fn|struct|enum|interface|trait|type|const|record|module)\s+[A-Za-z_]\w+"
 )
 
 
 def definitions(path: Path, source: str, symbol: Symbol) -> list[SymbolDefinition]:
-    """The lines of a file that look like definitions of a symbol."""
+    """Find lines that look like definitions of a symbol."""
     language = language_of(path)
     lines = source.split("\n")
     found = []
@@ -81,7 +81,7 @@ def definitions(path: Path, source: str, symbol: Symbol) -> list[SymbolDefinitio
 
 
 def same_family(one: str, other: str) -> bool:
-    """Whether code in one language can use names of the other."""
+    """Return whether code in one language can use names of the other."""
     return one == other or (one in FAMILIES and FAMILIES.get(one) is FAMILIES.get(other))
 
 
@@ -99,7 +99,7 @@ def _patterns(language: str, name: str) -> dict[str, re.Pattern[str]]:
 
 
 def _signature(lines: list[str], start: int) -> str:
-    """The definition up to where its body begins."""
+    """Return a definition without its body."""
     taken: list[str] = []
     for line in lines[start : start + _LONGEST_SIGNATURE]:
         taken.append(line.strip())
@@ -111,7 +111,7 @@ def _signature(lines: list[str], start: int) -> str:
 
 
 def _comment_above(lines: list[str], start: int) -> str:
-    """The comment that ends on the line before a definition, without its comment signs."""
+    """Return the comment above a definition, without comment markers."""
     taken: list[str] = []
     for line in reversed(lines[max(start - _LONGEST_COMMENT, 0) : start]):
         sign = _COMMENT.match(line)

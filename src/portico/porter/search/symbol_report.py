@@ -17,7 +17,7 @@ _LARGEST = 2 * 1024 * 1024
 
 
 class SymbolReport(msgspec.Struct, frozen=True):
-    """Uses are in code that can use the definition; mentions are in all other text. `cut` if there are more."""
+    """Occurrences of a symbol: uses in code that can refer to a definition, mentions elsewhere; `cut` if incomplete."""
 
     definitions: list[SymbolDefinition]
     uses: list[TextMatch]
@@ -26,7 +26,7 @@ class SymbolReport(msgspec.Struct, frozen=True):
 
 
 def build_report(symbol: Symbol, found: SearchResult, workspace: Workspace) -> SymbolReport:
-    """Read every file in which the name occurs. Blocks: call it in a thread."""
+    """Build a report from the files in which the name occurs. Blocks: call it in a thread."""
     definitions: list[SymbolDefinition] = []
     occurrences: list[TextMatch] = []
     for path, matches in found.by_file().items():
@@ -48,7 +48,7 @@ def build_report(symbol: Symbol, found: SearchResult, workspace: Workspace) -> S
 
 
 def module_name(path: Path, workspace: Workspace) -> tuple[str, ...]:
-    """The dotted name of a Python file, as far as its folders tell."""
+    """Return the dotted module name of a Python file, derived from its packages."""
     parts = Path(workspace.shown(path)).with_suffix("").parts
     return parts[:-1] if parts[-1:] == ("__init__",) else parts
 

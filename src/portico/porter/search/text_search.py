@@ -1,6 +1,6 @@
 """Searches text in the workspace with ripgrep, git, or a program of our own.
 
-All three are run the same way and print alike; one that cannot do a search leaves it to the next.
+All three have the same command line and output format; if one fails, the next one is used.
 """
 
 import os
@@ -26,7 +26,7 @@ _FOUND, _NOT_FOUND = 0, 1
 
 
 class TextQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look for. `text` is a Python regular expression if `is_regex`."""
+    """A search. `text` is a Python regular expression if `is_regex`."""
 
     text: str
     is_regex: bool = False
@@ -46,7 +46,7 @@ class TextMatch(msgspec.Struct, frozen=True):
 
 
 class SearchResult(msgspec.Struct):
-    """Matches in the order found; `cut` when there were more than asked for."""
+    """Matches in the order found; `cut` if there are more than the limit."""
 
     matches: list[TextMatch] = []
     cut: bool = False
@@ -61,11 +61,11 @@ class SearchResult(msgspec.Struct):
 async def search(
     query: TextQuery, workspace: Workspace, place: Path | None, limit: int, environ: Mapping[str, str]
 ) -> SearchResult:
-    """Look for a query in one place, or in all folders of a session."""
+    """Search one path, or all folders of a session."""
     findings = SearchResult()
     for root in workspace.roots if place is None else (place,):
         if not findings.cut and not await _search_one(query, root, limit, environ, findings):
-            raise InvalidInput(f"The search in {root} could not be done.")
+            raise InvalidInput(f"The search in {root} failed.")
     return findings
 
 
@@ -111,21 +111,21 @@ def _commands(query: TextQuery, place: Path) -> Iterator[tuple[str, ...]]:
         ),
         *("--no-color", "-n", "-z", "-I", git_kind, *case, *word, "-e", query.text, "--", name),
     )
-    # -P: a folder that is only being searched must not be imported from.
+    # -P: do not import from the folder that is searched.
     yield (sys.executable, "-P", "-m", "portico.porter.search.grep", query.as_python(), str(place))
 
 
 async def _collect(
     command: tuple[str, ...], folder: Path, environ: Mapping[str, str], findings: SearchResult, limit: int
 ) -> bool:
-    """Run one program and take its matches. False when it could not do this search."""
+    """Run one program and collect its matches. Returns false if it cannot do this search."""
     group = await spawn(command, cwd=folder, environ=safe_git_environ(environ), merged=True)
     splitter = LineSplitter(_LONGEST_LINE)
     before = len(findings.matches)
     try:
         while data := await group.stdout.read(READ_SIZE):
             for line in splitter.feed(data):
-                # Of a line that is too long its beginning is shown; that it was found is what counts.
+                # Only the beginning of a very long line is kept.
                 match = _match(line if isinstance(line, bytes) else line.head, folder)
                 if match is None:
                     continue

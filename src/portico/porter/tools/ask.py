@@ -1,4 +1,4 @@
-"""ask: asks the person a question, where the client supports it."""
+"""ask: asks the user a question, if the client supports it."""
 
 from typing import Annotated
 
@@ -18,28 +18,28 @@ class AskChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class AskParameters(ToolParameters, frozen=True, kw_only=True):
     question: Annotated[str, Meta(min_length=1, max_length=2000)]
     choices: Annotated[
-        tuple[AskChoice, ...], Meta(max_length=8, description="What to choose from; none for free text.")
+        tuple[AskChoice, ...], Meta(max_length=8, description="Options to choose from; empty for free text.")
     ] = ()
 
 
-async def run(context: ToolContext, wanted: AskParameters) -> str:
-    async with context.turn.tool(ToolCallDetails(title=wanted.question, kind="think")) as call:
+async def run(context: ToolContext, parameters: AskParameters) -> str:
+    async with context.turn.tool(ToolCallDetails(title=parameters.question, kind="think")) as call:
         answer = await context.turn.ask_person(
-            call, wanted.question, [(choice.label, choice.description) for choice in wanted.choices]
+            call, parameters.question, [(choice.label, choice.description) for choice in parameters.choices]
         )
         if answer is None:
             raise ToolError(
-                "The person did not answer. Go on with the most careful choice and say so, or end your turn with "
+                "The user did not answer. Continue with the most careful choice and say so, or end your turn with "
                 "the question."
             )
         call.add_text(answer)
-    return f"The person answered: {answer}"
+    return f"The user answered: {answer}"
 
 
 TOOL = BuiltInTool(
     name="ask",
     description=(
-        "Ask the person something that only they can decide, and wait for the answer. Not for permission: that is "
+        "Ask the user something that only they can decide, and wait for the answer. Not for permission: that is "
         "asked for you. Do not ask for passwords or keys."
     ),
     parameters=AskParameters,

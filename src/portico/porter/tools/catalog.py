@@ -1,4 +1,4 @@
-"""All built-in tools, in the order in which a model is told of them."""
+"""All built-in tools, in the order in which a model sees them."""
 
 from portico.porter.scenarios.scenario import Scenario
 from portico.porter.tools import (
@@ -46,12 +46,12 @@ TOOLS: tuple[ModelTool, ...] = (
 
 
 def offered_tools(scenario: Scenario, others: tuple[ModelTool, ...] = ()) -> dict[str, ModelTool]:
-    """What a scenario lets a model use, by name; `others` come from MCP servers."""
+    """Return the tools a scenario offers, by name; `others` are those of MCP servers."""
     return {tool.name: tool for tool in (*TOOLS, *others) if scenario.offers(tool.name)}
 
 
 def unknown_tools(scenario: Scenario) -> tuple[str, ...]:
-    """Names in a scenario that mean nothing. Patterns, and tools of servers, may fit later."""
+    """Return the names in a scenario that match no tool. Patterns and tools of servers may match later."""
     known = {tool.name for tool in TOOLS}
     return tuple(
         name for name in scenario.tools if name not in known and "__" not in name and "*" not in name

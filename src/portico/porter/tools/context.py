@@ -1,4 +1,4 @@
-"""The context of a tool call: the turn, the scenario, and what the session keeps for tools."""
+"""The context of a tool call: turn, scenario, stored outputs and background commands."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -12,13 +12,13 @@ from portico.porter.turn import PorterTurn
 from portico.porter.workspace import Workspace
 
 Delegate = Callable[[str, str, str], Awaitable[str]]
-"""Does a task in a scenario, shown under a title, and reports."""
+"""Runs a task (title, instructions, scenario) and returns its report."""
 
 
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
-    """`scratch` says that the session's folder is a copy: what is written there is reviewed later.
+    """The context of tool calls. In a `working_copy` writes need no permission: they are reviewed before they apply.
 
-    `delegate` is missing inside of a task that was delegated.
+    A delegated task has no `delegate`.
     """
 
     turn: PorterTurn
@@ -26,7 +26,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     output_store: OutputStore
     background: BackgroundCommands
     environ: Mapping[str, str]
-    scratch: bool = False
+    working_copy: bool = False
     images: bool = False
     delegate: Delegate | None = None
 
@@ -38,8 +38,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     def may_write(self) -> bool:
         return self.scenario.mode is ScenarioMode.WRITE
 
-    def place(self, name: str) -> Path:
-        """The path that the model means, inside of the session's folders. PermissionDenied elsewhere."""
+    def resolve(self, name: str) -> Path:
+        """Resolve a path. Raises PermissionDenied outside the session's folders."""
         path = self.workspace.locate(name)
         self.workspace.inside(path)
         return path

@@ -10,12 +10,12 @@ from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
 class DelegateParameters(ToolParameters, frozen=True, kw_only=True):
-    title: Annotated[str, Meta(min_length=1, max_length=80, description="A few words that the person sees.")]
+    title: Annotated[str, Meta(min_length=1, max_length=80, description="A few words, shown to the user.")]
     task: Annotated[
         str,
         Meta(
             min_length=1,
-            description="Everything that is needed to do it: it does not know this conversation.",
+            description="Everything the helper needs to know: it does not see this conversation.",
         ),
     ]
     scenario: Annotated[
@@ -23,17 +23,17 @@ class DelegateParameters(ToolParameters, frozen=True, kw_only=True):
     ] = "ASK"
 
 
-async def run(context: ToolContext, wanted: DelegateParameters) -> str:
+async def run(context: ToolContext, parameters: DelegateParameters) -> str:
     if context.delegate is None:
-        raise ToolError("A task that was delegated cannot delegate. Do it yourself.")
-    return await context.delegate(wanted.title, wanted.task, wanted.scenario)
+        raise ToolError("A delegated task cannot delegate. Do it yourself.")
+    return await context.delegate(parameters.title, parameters.task, parameters.scenario)
 
 
 TOOL = BuiltInTool(
     name="delegate",
     description=(
-        "Give a task to a helper with a fresh memory, for a long search or a separate piece of work that would fill "
-        "yours. It may use no more tools than you, and answers with a report."
+        "Give a task to a helper with its own context, for a long search or a separate piece of work that would fill "
+        "yours. It has no more tools than you, and returns a report."
     ),
     parameters=DelegateParameters,
     run=run,

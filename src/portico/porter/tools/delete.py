@@ -20,14 +20,14 @@ class DeleteParameters(ToolParameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The file or empty folder.")]
 
 
-async def run(context: ToolContext, wanted: DeleteParameters) -> str:
-    path = context.place(wanted.path)
+async def run(context: ToolContext, parameters: DeleteParameters) -> str:
+    path = context.resolve(parameters.path)
     require_write_access(context, path)
     shown = context.workspace.shown(path)
     if path in context.workspace.roots:
         raise ToolError("The workspace itself cannot be deleted.")
     if not await asyncio.to_thread(lambda: path.exists() or path.is_symlink()):
-        raise ToolError(f"There is no {shown}.{await similar_paths_hint(context, path)}")
+        raise ToolError(f"{shown} does not exist.{await similar_paths_hint(context, path)}")
     place = context.workspace.entry(path)
     work = ToolCallDetails(
         title=f"Delete {shown}",
@@ -54,12 +54,12 @@ def _remove(path: Path, shown: str) -> None:
         else:
             real_path.unlink(path)
     except OSError as error:
-        raise ToolError(f"{shown} was not deleted: {error.strerror}. Folders have to be empty.") from error
+        raise ToolError(f"{shown} was not deleted: {error.strerror}. Folders must be empty.") from error
 
 
 TOOL = BuiltInTool(
     name="delete",
-    description="Delete one file, or a folder that is empty. The person may be asked first.",
+    description="Delete one file, or an empty folder. The user may be asked first.",
     parameters=DeleteParameters,
     run=run,
     changes=True,

@@ -17,32 +17,33 @@ from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 class FileEdit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     old: Annotated[
-        str, Meta(min_length=1, description="The exact text, spaces and all, without line numbers.")
+        str,
+        Meta(
+            min_length=1, description="The exact text to replace, including whitespace, without line numbers."
+        ),
     ]
-    new: Annotated[str, Meta(description="What stands there afterwards.")]
-    everywhere: Annotated[bool, Meta(description="Replace each place, not the only one.")] = False
+    new: Annotated[str, Meta(description="The replacement.")]
+    everywhere: Annotated[bool, Meta(description="Replace every occurrence.")] = False
 
 
 class EditParameters(ToolParameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The file, relative to the workspace or absolute.")]
-    edits: Annotated[
-        tuple[FileEdit, ...], Meta(min_length=1, description="Done one after the other, all or none.")
-    ]
+    edits: Annotated[tuple[FileEdit, ...], Meta(min_length=1, description="Applied in order, all or none.")]
 
 
-async def run(context: ToolContext, wanted: EditParameters) -> str:
-    path = context.place(wanted.path)
+async def run(context: ToolContext, parameters: EditParameters) -> str:
+    path = context.resolve(parameters.path)
     require_write_access(context, path)
     shown = context.workspace.shown(path)
     try:
         before = await context.turn.files.read(path)
     except NoSuchFile as error:
         raise ToolError(
-            f"There is no file {shown}.{await similar_paths_hint(context, path)} write creates new files."
+            f"{shown} does not exist.{await similar_paths_hint(context, path)} Create new files with write."
         ) from error
     after, places = before, 0
-    for number, edit in enumerate(wanted.edits, 1):
-        after, replaced = _replaced(after, edit, number, len(wanted.edits))
+    for number, edit in enumerate(parameters.edits, 1):
+        after, replaced = _replaced(after, edit, number, len(parameters.edits))
         places += replaced
     if after == before:
         raise ToolError("The new text is the same as the old: nothing was changed.")
@@ -56,7 +57,7 @@ def _replaced(content: str, edit: FileEdit, number: int, total: int) -> tuple[st
     except InvalidInput as error:
         which = f"Edit {number} of {total}: " if total > 1 else ""
         if "places" in error.message:
-            hint = "Give more of the text around it in `old`, or set everywhere=true."
+            hint = "Include more of the surrounding text in `old`, or set everywhere=true."
         else:
             hint = error.suggestion or "Read the file again: it may have changed."
         raise ToolError(f"{which}{error.message} Nothing was changed. {hint}") from error
@@ -65,8 +66,8 @@ def _replaced(content: str, edit: FileEdit, number: int, total: int) -> tuple[st
 TOOL = BuiltInTool(
     name="edit",
     description=(
-        "Change a file by replacing exact text. Each `old` must stand in the file exactly once, unless "
-        "everywhere is true. Several edits of one file go in one call. The person may be asked first."
+        "Change a file by replacing exact text. Each `old` must occur in the file exactly once, unless "
+        "everywhere is true. Put several edits of one file in one call. The user may be asked first."
     ),
     parameters=EditParameters,
     run=run,

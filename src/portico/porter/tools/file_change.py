@@ -1,7 +1,7 @@
 """File changes by tools: protected paths, permission, and a check that the file did not change meanwhile.
 
-In a scratch folder nobody is asked, because the person reviews the result. Porter's own settings are asked
-about each time, wherever they are: they decide what Porter may do.
+In a working copy no permission is needed, because the user reviews the result. Changes of Porter's own settings
+need permission every time, wherever they are: settings decide what Porter may do.
 """
 
 import os
@@ -22,21 +22,21 @@ _REPOSITORY = ".git"
 
 
 def require_write_access(context: ToolContext, path: Path) -> None:
-    """ToolFailure where this scenario does not write; PermissionDenied for what nobody may change here."""
+    """Raise ToolError if the scenario does not write, and PermissionDenied for a protected path."""
     if not context.may_write:
         raise ToolError(
-            f"The scenario {context.scenario.name} does not change files. Say what you would change."
+            f"The scenario {context.scenario.name} does not change files. Describe what you would change."
         )
     refuse_protected(context, path)
 
 
 def refuse_protected(context: ToolContext, path: Path) -> None:
     if _leads_through(context, path, _REPOSITORY):
-        raise PermissionDenied(f"{context.workspace.shown(path)} belongs to git; tools do not change it.")
+        raise PermissionDenied(f"{context.workspace.shown(path)} belongs to git; tools cannot change it.")
 
 
 class ChangeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is about to happen to some files, and what to say if the person does not want it."""
+    """A permission request for a change of files; `otherwise` is the message if the user declines."""
 
     paths: tuple[Path, ...]
     otherwise: str
@@ -45,7 +45,7 @@ class ChangeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def ask_permission(context: ToolContext, change: ChangeRequest, call: ToolCallReport) -> None:
-    """Ask the person where that is needed."""
+    """Ask the user, unless the change is approved already."""
     guarded = any(_leads_through(context, path, _SETTINGS) for path in change.paths)
     if not guarded and is_preapproved(context, change.paths):
         call.proceed()
@@ -58,7 +58,7 @@ async def ask_permission(context: ToolContext, change: ChangeRequest, call: Tool
 
 def is_preapproved(context: ToolContext, paths: Sequence[Path]) -> bool:
     root = os.path.realpath(context.workspace.root)
-    return context.scratch and all(Path(os.path.realpath(path)).is_relative_to(root) for path in paths)
+    return context.working_copy and all(Path(os.path.realpath(path)).is_relative_to(root) for path in paths)
 
 
 async def write_file(context: ToolContext, path: Path, before: str | None, after: str) -> None:
@@ -76,7 +76,7 @@ def _leads_through(context: ToolContext, path: Path, folder: str) -> bool:
 
 
 def _parts_below(context: ToolContext, path: Path) -> tuple[str, ...]:
-    """The parts of a path below the session's folder that it is in; a scratch folder may lie in a settings folder."""
+    """Return the parts of a path below the session's folder: a working copy may itself lie in a settings folder."""
     for root in context.workspace.roots:
         for base in (root, Path(os.path.realpath(root))):
             if path.is_relative_to(base):

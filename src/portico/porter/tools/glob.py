@@ -20,31 +20,35 @@ _MOST = 300
 class GlobParameters(ToolParameters, frozen=True, kw_only=True):
     pattern: Annotated[
         str,
-        Meta(min_length=1, max_length=500, description="Such as src/**/*.py, *.toml or **/{test,spec}_*.ts."),
+        Meta(
+            min_length=1,
+            max_length=500,
+            description="A pattern such as src/**/*.py, *.toml or **/{test,spec}_*.ts.",
+        ),
     ]
-    path: Annotated[str, Meta(description="The folder that the pattern begins in.")] = "."
+    path: Annotated[str, Meta(description="The folder to search.")] = "."
 
 
-async def run(context: ToolContext, wanted: GlobParameters) -> str:
-    folder = context.place(wanted.path)
+async def run(context: ToolContext, parameters: GlobParameters) -> str:
+    folder = context.resolve(parameters.path)
     work = ToolCallDetails(
-        title=f"Find files {wanted.pattern}", kind="search", raw_input={"pattern": wanted.pattern}
+        title=f"Find files {parameters.pattern}", kind="search", raw_input={"pattern": parameters.pattern}
     )
     async with context.turn.tool(work):
         if not await asyncio.to_thread(folder.is_dir):
             raise ToolError(f"{context.workspace.shown(folder)} is not a folder.")
         files = await collect_files(folder, context.environ)
-        found = await asyncio.to_thread(_fitting, files, folder, as_regex(wanted.pattern))
+        found = await asyncio.to_thread(_fitting, files, folder, as_regex(parameters.pattern))
     names = [context.workspace.shown(path) for path in found[:_MOST]]
     if len(found) > _MOST:
         names.append(f"[{len(found) - _MOST} more: use a narrower pattern.]")
     if len(files) >= MAX_FILES:
-        names.append(f"[Only the first {MAX_FILES} files were looked at: give a path.]")
-    return "\n".join(names) or f"No file fits {wanted.pattern}. Files that git ignores are not looked at."
+        names.append(f"[Only the first {MAX_FILES} files were searched: give a path.]")
+    return "\n".join(names) or f"No file matches {parameters.pattern}. Files ignored by git are not searched."
 
 
 def _fitting(files: Sequence[Path], folder: Path, pattern: re.Pattern[str]) -> list[Path]:
-    """The newest first: what was changed last is most often what is wanted."""
+    """Sort by modification time, newest first."""
     found = [
         path
         for path in files
@@ -61,7 +65,7 @@ def _changed(path: Path) -> float:
 
 
 def as_regex(pattern: str) -> re.Pattern[str]:
-    """`*` and `?` stay within a folder, `**` does not, `{a,b}` is one of several. A bare name fits in any folder."""
+    """Translate a pattern: `*` and `?` stay within a folder, `**` crosses folders, and a bare name matches in any folder."""
     pattern = pattern.removeprefix("./")
     if "/" not in pattern:
         pattern = f"**/{pattern}"
@@ -91,16 +95,16 @@ def as_regex(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(expression + ")" * depth)
     except re.error as error:
-        raise ToolError(f"{pattern!r} is not a pattern for file names: {error}.") from error
+        raise ToolError(f"{pattern!r} is not a valid file pattern: {error}.") from error
 
 
 TOOL = BuiltInTool(
     name="glob",
     description=(
         "Find files by their names. * and ? stay within one folder, ** crosses folders, {a,b} is either. "
-        "The files changed last come first; files that git ignores are left out."
+        "Recently changed files come first; files ignored by git are left out."
     ),
     parameters=GlobParameters,
     run=run,
-    together=True,
+    parallel=True,
 )

@@ -22,36 +22,40 @@ _SECONDS = 30.0
 
 class GrepParameters(ToolParameters, frozen=True, kw_only=True):
     pattern: Annotated[
-        str, Meta(min_length=1, max_length=1000, description="A regular expression, as in Python.")
+        str, Meta(min_length=1, max_length=1000, description="A regular expression in Python's syntax.")
     ]
     path: Annotated[
-        str | None, Meta(description="A file or folder to look in; all of the workspace without.")
+        str | None, Meta(description="A file or folder to search; by default the whole workspace.")
     ] = None
     files: Annotated[
-        str | None, Meta(description="Only files whose path fits, such as *.py or src/**/*.ts.")
+        str | None, Meta(description="Only files whose path matches, such as *.py or src/**/*.ts.")
     ] = None
     ignore_case: bool = False
-    literal: Annotated[bool, Meta(description="The pattern is plain text, not an expression.")] = False
+    literal: Annotated[bool, Meta(description="Treat the pattern as plain text.")] = False
 
 
-async def run(context: ToolContext, wanted: GrepParameters) -> str:
-    if not wanted.literal:
-        _require_expression(wanted.pattern)
-    place = None if wanted.path is None else context.workspace.place(wanted.path)
-    query = TextQuery(text=wanted.pattern, is_regex=not wanted.literal, ignore_case=wanted.ignore_case)
+async def run(context: ToolContext, parameters: GrepParameters) -> str:
+    if not parameters.literal:
+        _require_expression(parameters.pattern)
+    place = None if parameters.path is None else context.workspace.place(parameters.path)
+    query = TextQuery(
+        text=parameters.pattern, is_regex=not parameters.literal, ignore_case=parameters.ignore_case
+    )
     work = ToolCallDetails(
-        title=f"Search {wanted.pattern}", kind="search", raw_input={"pattern": wanted.pattern}
+        title=f"Search {parameters.pattern}", kind="search", raw_input={"pattern": parameters.pattern}
     )
     async with context.turn.tool(work) as call:
         try:
             async with asyncio.timeout(_SECONDS):
-                limit = _MOST if wanted.files is None else _MOST_LOOKED_AT
+                limit = _MOST if parameters.files is None else _MOST_LOOKED_AT
                 found = await search(query, context.workspace, place, limit, context.environ)
         except TimeoutError as error:
             raise ToolError(
                 f"The search took longer than {_SECONDS:.0f} s. Use a simpler pattern, or give a path."
             ) from error
-        matches = found.matches if wanted.files is None else list(_within(context, wanted.files, found))
+        matches = (
+            found.matches if parameters.files is None else list(_within(context, parameters.files, found))
+        )
         call.locate((match.path, match.line) for match in matches)
     return _shown(context, matches, cut=found.cut or len(matches) > _MOST)
 
@@ -61,7 +65,7 @@ def _require_expression(pattern: str) -> None:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise ToolError(
-            f"{pattern!r} is not a regular expression: {error}. With literal=true it is taken as plain text."
+            f"{pattern!r} is not a valid regular expression: {error}. For plain text set literal=true."
         ) from error
 
 
@@ -72,7 +76,7 @@ def _within(context: ToolContext, files: str, found: SearchResult) -> Iterable[T
 
 def _shown(context: ToolContext, matches: list[TextMatch], *, cut: bool) -> str:
     if not matches:
-        return "Nothing found. Files that git ignores are not looked at."
+        return "No matches. Files ignored by git are not searched."
     lines = [
         f"{context.workspace.shown(match.path)}:{match.line}: {match.text[:_LONGEST_LINE]}"
         for match in matches[:_MOST]
@@ -88,9 +92,9 @@ TOOL = BuiltInTool(
     name="grep",
     description=(
         "Search the text of all files with a regular expression (one line at a time). "
-        "Answers path:line: text. Files that git ignores are left out."
+        "Returns path:line: text. Files ignored by git are left out."
     ),
     parameters=GrepParameters,
     run=run,
-    together=True,
+    parallel=True,
 )

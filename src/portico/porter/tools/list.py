@@ -21,14 +21,14 @@ class ListParameters(ToolParameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The folder, relative to the workspace or absolute.")] = "."
 
 
-async def run(context: ToolContext, wanted: ListParameters) -> str:
-    path = context.place(wanted.path)
+async def run(context: ToolContext, parameters: ListParameters) -> str:
+    path = context.resolve(parameters.path)
     shown = context.workspace.shown(path)
     async with context.turn.tool(
         ToolCallDetails(title=f"List {shown}", kind="read", raw_input={"path": str(path)})
     ):
         if not await asyncio.to_thread(path.is_dir):
-            what = "is a file: use read" if await asyncio.to_thread(path.is_file) else "is not there"
+            what = "is a file: use read" if await asyncio.to_thread(path.is_file) else "does not exist"
             near = "" if what.startswith("is a file") else await similar_paths_hint(context, path)
             raise ToolError(f"{shown} {what}.{near}")
         return await asyncio.to_thread(_listing, context.workspace.inside(path), shown)
@@ -47,7 +47,7 @@ def _listing(folder: Path, shown: str) -> str:
 
 
 def _entry(entry: "os.DirEntry[str]") -> tuple[bool, str, str]:
-    """Whether it is no folder, its name, and what is told of it."""
+    """Return a sort key (folders first, then by name) and the line of an entry."""
     name = entry.name
     if entry.is_symlink():
         return True, name, f"{name} (link)"
@@ -64,5 +64,5 @@ TOOL = BuiltInTool(
     description="List the files and folders in one folder of the workspace, folders first, with the sizes of files.",
     parameters=ListParameters,
     run=run,
-    together=True,
+    parallel=True,
 )

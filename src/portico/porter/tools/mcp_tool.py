@@ -28,7 +28,7 @@ _SHOWN = 4000
 class McpTool:
     """Called `server__tool`, in the letters that every provider accepts."""
 
-    together = False
+    parallel = False
     changes = True
 
     def __init__(self, client: McpClient, described: ToolDeclaration, requests: ServerRequests) -> None:

@@ -17,19 +17,19 @@ from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
 class MoveParameters(ToolParameters, frozen=True, kw_only=True):
-    source: Annotated[str, Meta(description="The file or folder as it is called now.")]
-    target: Annotated[str, Meta(description="Its new path. Nothing may be there yet.")]
+    source: Annotated[str, Meta(description="The current path of the file or folder.")]
+    target: Annotated[str, Meta(description="The new path, which must not exist yet.")]
 
 
-async def run(context: ToolContext, wanted: MoveParameters) -> str:
-    source, target = context.place(wanted.source), context.place(wanted.target)
+async def run(context: ToolContext, parameters: MoveParameters) -> str:
+    source, target = context.resolve(parameters.source), context.resolve(parameters.target)
     for path in (source, target):
         require_write_access(context, path)
     before, after = context.workspace.shown(source), context.workspace.shown(target)
     if source in context.workspace.roots or target.is_relative_to(source):
         raise ToolError(f"{before} cannot be moved to {after}.")
     if not await asyncio.to_thread(source.exists):
-        raise ToolError(f"There is no {before}.{await similar_paths_hint(context, source)}")
+        raise ToolError(f"{before} does not exist.{await similar_paths_hint(context, source)}")
     places = context.workspace.entry(source), context.workspace.entry(target)
     work = ToolCallDetails(
         title=f"Move {before} to {after}",
@@ -52,7 +52,7 @@ async def run(context: ToolContext, wanted: MoveParameters) -> str:
 def _move(source: Path, target: Path, shown: str) -> None:
     try:
         if real_path.exists(target):
-            raise ToolError(f"There is something at {shown} already: nothing was moved.")
+            raise ToolError(f"{shown} already exists: nothing was moved.")
         make_folders(target.parent).close()
         real_path.rename(source, target)
     except OSError as error:
@@ -61,7 +61,7 @@ def _move(source: Path, target: Path, shown: str) -> None:
 
 TOOL = BuiltInTool(
     name="move",
-    description="Rename or move a file or folder. Nothing is overwritten. The person may be asked first.",
+    description="Rename or move a file or folder. Nothing is overwritten. The user may be asked first.",
     parameters=MoveParameters,
     run=run,
     changes=True,

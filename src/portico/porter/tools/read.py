@@ -30,49 +30,53 @@ _IMAGES = {
 
 class ReadParameters(ToolParameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The file, relative to the workspace or absolute.")]
-    first_line: Annotated[int, Meta(ge=1, description="Where to begin; lines count from 1.")] = 1
+    first_line: Annotated[int, Meta(ge=1, description="The first line to read, counting from 1.")] = 1
     lines: Annotated[int, Meta(ge=1, le=MOST_LINES, description="How many lines to read.")] = MOST_LINES
 
 
-async def run(context: ToolContext, wanted: ReadParameters) -> str | ToolOutcome:
-    path = context.place(wanted.path)
+async def run(context: ToolContext, parameters: ReadParameters) -> str | ToolOutcome:
+    path = context.resolve(parameters.path)
     shown = context.workspace.shown(path)
     work = ToolCallDetails(
         title=f"Read {shown}",
         kind="read",
-        locations=(schema.ToolCallLocation(path=str(path), line=wanted.first_line),),
-        raw_input={"path": str(path), "line": wanted.first_line, "limit": wanted.lines},
+        locations=(schema.ToolCallLocation(path=str(path), line=parameters.first_line),),
+        raw_input={"path": str(path), "line": parameters.first_line, "limit": parameters.lines},
     )
     async with context.turn.tool(work):
         if path.suffix.lower() in _IMAGES and context.images:
             return await asyncio.to_thread(_image, context.workspace.inside(path))
         try:
-            # One line more than is wanted tells whether there is more.
-            text = await context.turn.files.read(path, wanted.first_line, wanted.lines + 1)
+            # One extra line tells whether there is more.
+            text = await context.turn.files.read(path, parameters.first_line, parameters.lines + 1)
         except NoSuchFile as error:
-            raise ToolError(f"There is no file {shown}.{await similar_paths_hint(context, path)}") from error
-    return _numbered(text, wanted, shown)
+            raise ToolError(f"{shown} does not exist.{await similar_paths_hint(context, path)}") from error
+    return _numbered(text, parameters, shown)
 
 
-def _numbered(text: str, wanted: ReadParameters, shown: str) -> str:
+def _numbered(text: str, parameters: ReadParameters, shown: str) -> str:
     lines = text.splitlines()
     if not lines:
-        return f"{shown} is empty." if wanted.first_line == 1 else f"{shown} has no line {wanted.first_line}."
-    part = lines[: wanted.lines]
+        return (
+            f"{shown} is empty."
+            if parameters.first_line == 1
+            else f"{shown} has no line {parameters.first_line}."
+        )
+    part = lines[: parameters.lines]
     numbered = "\n".join(
         f"{number}\t{line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + ' [line cut]'}"
-        for number, line in enumerate(part, wanted.first_line)
+        for number, line in enumerate(part, parameters.first_line)
     )
     if len(lines) <= len(part):
         return numbered
-    return f"{numbered}\n\n[There is more: go on with first_line={wanted.first_line + len(part)}.]"
+    return f"{numbered}\n\n[There is more: continue with first_line={parameters.first_line + len(part)}.]"
 
 
 def _image(path: Path) -> ToolOutcome:
     try:
         data = real_path.read(path, limit=_LARGEST_IMAGE)
     except FileTooLarge as error:
-        raise ToolError("The image is larger than 4 MB, too large to look at.") from error
+        raise ToolError("The image is larger than 4 MB, which is too large.") from error
     except OSError as error:
         raise ToolError(f"The image cannot be read: {error.strerror}.") from error
     return ToolOutcome((ModelText(f"The image {path.name}:"), ModelImage(data, _IMAGES[path.suffix.lower()])))
@@ -81,10 +85,10 @@ def _image(path: Path) -> ToolOutcome:
 TOOL = BuiltInTool(
     name="read",
     description=(
-        "Read a text file of the workspace, with line numbers before each line (they are not part of the file), "
-        "or look at an image. Unsaved changes in the person's editor are included. Read a file before you edit it."
+        "Read a text file of the workspace, with a line number before each line (not part of the file), "
+        "or view an image. Unsaved changes in the user's editor are included. Read a file before you edit it."
     ),
     parameters=ReadParameters,
     run=run,
-    together=True,
+    parallel=True,
 )

@@ -10,18 +10,18 @@ from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
 class ReadOutputParameters(ToolParameters, frozen=True, kw_only=True):
-    name: Annotated[str, Meta(description="As it stands where the output was cut, such as output-1.")]
-    offset: Annotated[int, Meta(ge=0, description="The character to begin with.")] = 0
+    name: Annotated[str, Meta(description="The name given where the output was cut, such as output-1.")]
+    offset: Annotated[int, Meta(ge=0, description="The offset of the first character.")] = 0
 
 
-async def run(context: ToolContext, wanted: ReadOutputParameters) -> str:
-    return await asyncio.to_thread(context.output_store.read, wanted.name, wanted.offset)
+async def run(context: ToolContext, parameters: ReadOutputParameters) -> str:
+    return await asyncio.to_thread(context.output_store.read, parameters.name, parameters.offset)
 
 
 TOOL = BuiltInTool(
     name="read_output",
-    description="Read more of an output that was too large and was cut.",
+    description="Read more of an output that was too large to show.",
     parameters=ReadOutputParameters,
     run=run,
-    together=True,
+    parallel=True,
 )

@@ -18,18 +18,18 @@ _MOST_SECONDS = 1800
 
 class RunParameters(ToolParameters, frozen=True, kw_only=True):
     command: Annotated[
-        str, Meta(min_length=1, description="The line for the shell, run in the workspace's folder.")
+        str, Meta(min_length=1, description="The command line, run by the shell in the workspace.")
     ]
-    seconds: Annotated[int, Meta(ge=1, le=_MOST_SECONDS, description="How long it may take.")] = _SECONDS
+    seconds: Annotated[int, Meta(ge=1, le=_MOST_SECONDS, description="The time limit.")] = _SECONDS
     background: Annotated[
-        bool, Meta(description="For servers and watchers: answers at once, and the command goes on.")
+        bool, Meta(description="For servers and watchers: returns at once while the command keeps running.")
     ] = False
 
 
-async def run(context: ToolContext, wanted: RunParameters) -> str | ToolOutcome:
-    line = wanted.command.strip()
+async def run(context: ToolContext, parameters: RunParameters) -> str | ToolOutcome:
+    line = parameters.command.strip()
     if not context.may_write:
-        raise ToolError(f"The scenario {context.scenario.name} runs no commands.")
+        raise ToolError(f"The scenario {context.scenario.name} does not run commands.")
     if not line or "\0" in line:
         raise ToolError("That is not a command.")
     shell = ("cmd", "/c") if sys.platform == "win32" else ("/bin/sh", "-c")
@@ -40,20 +40,22 @@ async def run(context: ToolContext, wanted: RunParameters) -> str | ToolOutcome:
     async with context.turn.tool(work) as call:
         otherwise = "The user declined: the command was not run."
         await context.turn.permit(call, line, covers=f"“{line}”", otherwise=otherwise)
-        if wanted.background:
+        if parameters.background:
             name = await context.background.start((*shell, line), line, root)
-            call.add_text(f"It goes on in the background as {name}.")
-            return f'It runs in the background as {name}. Look at it with command_output(name="{name}").'
+            call.add_text(f"It keeps running in the background as {name}.")
+            return f'It runs in the background as {name}. Read its output with command_output(name="{name}").'
         running = await context.turn.start((*shell, line), call)
         try:
-            async with asyncio.timeout(wanted.seconds):
+            async with asyncio.timeout(parameters.seconds):
                 await running.wait()
         except TimeoutError:
-            ended = await running.so_far()
+            ended = await running.output_so_far()
             call.ran(ended)
-            return ToolOutcome((ModelText(_told(ended, f"Stopped after {wanted.seconds} s.")),), failed=True)
+            return ToolOutcome(
+                (ModelText(_told(ended, f"Stopped after {parameters.seconds} s.")),), failed=True
+            )
         else:
-            ended = await running.so_far()
+            ended = await running.output_so_far()
             call.ran(ended)
         finally:
             await running.stop()
@@ -68,9 +70,9 @@ def _told(ended: CommandResult, how: str) -> str:
 TOOL = BuiltInTool(
     name="run",
     description=(
-        "Run a command with the shell, in the workspace's folder, and get what it printed and its exit code. It has "
-        "no input, so use options that ask nothing. Each call is a shell of its own: cd does not last. Prefer the "
-        "other tools for reading, searching and changing files. The person may be asked first."
+        "Run a command line with the shell in the workspace, and get its output and exit code. It has "
+        "no input, so use options that do not prompt. Each call is a new shell: cd does not last. Prefer the "
+        "other tools for reading, searching and changing files. The user may be asked first."
     ),
     parameters=RunParameters,
     run=run,

@@ -12,19 +12,19 @@ _LAST_CHARACTERS = 4000
 
 
 class StopCommandParameters(ToolParameters, frozen=True, kw_only=True):
-    name: Annotated[str, Meta(description="As run said, such as command-1.")]
+    name: Annotated[str, Meta(description="The name that run returned, such as command-1.")]
 
 
-async def run(context: ToolContext, wanted: StopCommandParameters) -> str:
-    async with context.turn.tool(ToolCallDetails(title=f"Stop {wanted.name}", kind="execute")):
-        ended = await context.background.stop(wanted.name)
+async def run(context: ToolContext, parameters: StopCommandParameters) -> str:
+    async with context.turn.tool(ToolCallDetails(title=f"Stop {parameters.name}", kind="execute")):
+        ended = await context.background.stop(parameters.name)
     how = f"It had ended with {ended}." if ended.over else "It was stopped."
     return f"{ended.plain_output()[-_LAST_CHARACTERS:]}\n\n{how}".strip()
 
 
 TOOL = BuiltInTool(
     name="stop_command",
-    description="End a command that run started in the background, with everything that it started.",
+    description="Stop a command that run started in the background, with all its child processes.",
     parameters=StopCommandParameters,
     run=run,
     changes=True,

@@ -10,10 +10,10 @@ class TodoReadParameters(ToolParameters, frozen=True, kw_only=True):
 
 
 async def run(context: ToolContext, _wanted: TodoReadParameters) -> str:
-    return shown(context.turn.todos)
+    return render_todos(context.turn.todos)
 
 
-def shown(todos: tuple[ChecklistItem, ...]) -> str:
+def render_todos(todos: tuple[ChecklistItem, ...]) -> str:
     if not todos:
         return "The list is empty."
     return "\n".join(f"{number}. [{_state(item)}] {item.text}" for number, item in enumerate(todos, 1))
@@ -25,8 +25,8 @@ def _state(item: ChecklistItem) -> str:
 
 TOOL = BuiltInTool(
     name="todo_read",
-    description="Read the list of things to do that you and the person keep. The person may have changed it.",
+    description="Read the to-do list that you share with the user. The user may have changed it.",
     parameters=TodoReadParameters,
     run=run,
-    together=True,
+    parallel=True,
 )

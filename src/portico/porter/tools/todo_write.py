@@ -8,7 +8,7 @@ from msgspec import Meta
 from portico.porter.checklist import one_line
 from portico.porter.tool_call import ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.todo_read import shown
+from portico.porter.tools.todo_read import render_todos
 from portico.porter.tools.tool import BuiltInTool, ToolParameters
 from portico.porter.transcript import ChecklistItem
 
@@ -22,29 +22,29 @@ class TodoArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 class TodoWriteParameters(ToolParameters, frozen=True, kw_only=True):
     todos: Annotated[
-        tuple[TodoArgument, ...], Meta(description="The whole list, in order. It replaces the one before.")
+        tuple[TodoArgument, ...], Meta(description="The whole list, in order. It replaces the current one.")
     ]
 
 
-async def run(context: ToolContext, wanted: TodoWriteParameters) -> str:
-    if len(wanted.todos) > _MOST:
-        raise ToolError(f"A list of more than {_MOST} helps nobody: put some together.")
+async def run(context: ToolContext, parameters: TodoWriteParameters) -> str:
+    if len(parameters.todos) > _MOST:
+        raise ToolError(f"A list can have at most {_MOST} items: combine some of them.")
     context.turn.set_todos(
         tuple(
             ChecklistItem(
                 one_line(todo.text), done=todo.status == "completed", active=todo.status == "in_progress"
             )
-            for todo in wanted.todos
+            for todo in parameters.todos
         )
     )
-    return f"The list is now:\n{shown(context.turn.todos)}"
+    return f"The list is now:\n{render_todos(context.turn.todos)}"
 
 
 TOOL = BuiltInTool(
     name="todo_write",
     description=(
-        "Write the list of things to do, which the person sees. Use it for work of more than three steps: at most "
-        "one item is in_progress, and an item is completed as soon as it is. Not for simple questions."
+        "Write the to-do list, which the user sees. Use it for work of more than three steps: at most "
+        "one item is in_progress, and each item is marked completed as soon as it is done. Not for simple questions."
     ),
     parameters=TodoWriteParameters,
     run=run,

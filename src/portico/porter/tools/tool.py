@@ -1,7 +1,7 @@
 """A tool: its description for the model, its parameters and the function that runs it.
 
-What a tool answers is read by a model. A mistake that it can correct is a ToolFailure, written for it. What a
-tool may do is decided by its code and by the person, never by words that the model has read somewhere.
+A tool's result is read by a model. A mistake that the model can correct is a ToolError, written for the model. What
+a tool may do is decided by its code and by the user, never by text that the model has read.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,45 +17,45 @@ from portico.porter.tools.context import ToolContext
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):
-    """What a call came to. A command that ended badly is `failed`, and its output is the point."""
+    """The result of a call. A command with a non-zero exit code is `failed`, and its output is the result."""
 
     parts: tuple[ModelText | ModelImage, ...]
     failed: bool = False
 
 
 class ToolParameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of what tools take. A name that a tool does not know is a mistake worth telling."""
+    """Base of the parameters of tools. Unknown names are errors."""
 
 
 class ModelTool(Protocol):
-    """A tool as the loop uses it.
+    """A tool as the model loop uses it.
 
-    Calls that go `together` may run at the same time: they only look. One that `changes` something makes
-    the same question a new one.
+    Calls of a `parallel` tool may run at the same time, because they only read. After a call of a tool that
+    `changes` something, an earlier call may be repeated.
     """
 
     @property
     def name(self) -> str: ...
     @property
-    def together(self) -> bool: ...
+    def parallel(self) -> bool: ...
     @property
     def changes(self) -> bool: ...
 
     def spec(self) -> ToolSpec: ...
 
     async def call(self, context: ToolContext, arguments: str) -> ToolOutcome:
-        """Do it. `arguments` is what the model wrote. ToolFailure for the model, PorticoError for both."""
+        """Run a call with the arguments that the model wrote. Raises ToolError or PorticoError."""
         ...
 
 
 class BuiltInTool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool of our own."""
+    """A tool that is part of Porter."""
 
     name: str
     description: str
     parameters: type[ToolParameters]
     run: Callable[[ToolContext, Any], Awaitable[str | ToolOutcome]]
-    together: bool = False
+    parallel: bool = False
     changes: bool = False
 
     def spec(self) -> ToolSpec:
@@ -71,19 +71,17 @@ def _read(arguments: str, parameters: type[ToolParameters]) -> ToolParameters:
         return codecs.decode_json(arguments.strip() or "{}", parameters)
     except msgspec.ValidationError as error:
         takes = ", ".join(field.encode_name for field in msgspec.structs.fields(parameters))
-        raise ToolError(
-            f"The arguments do not fit: {error}. This tool takes: {takes or 'nothing'}."
-        ) from error
+        raise ToolError(f"Invalid arguments: {error}. This tool takes: {takes or 'nothing'}.") from error
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise ToolError(
-            f"The arguments are not valid JSON ({error}). Send one JSON object, with quotes and line ends "
-            "inside text escaped."
+            f"The arguments are not valid JSON ({error}). Send one JSON object, with quotes and line breaks "
+            "inside strings escaped."
         ) from error
 
 
 @cache
 def _schema(parameters: type[ToolParameters]) -> bytes:
-    """The JSON Schema as providers like it: an object at the top, and no reference to itself."""
+    """Return a JSON Schema that providers accept: an object at the top, not a reference."""
     (top,), parts = msgspec.json.schema_components((parameters,), ref_template="#/$defs/{name}")
     own = parts.pop(top["$ref"].rpartition("/")[2])
     own.pop("title", None)

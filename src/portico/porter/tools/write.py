@@ -11,26 +11,26 @@ from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 class WriteParameters(ToolParameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The file, relative to the workspace or absolute.")]
-    content: Annotated[str, Meta(description="All of the file's text.")]
+    content: Annotated[str, Meta(description="The complete content of the file.")]
 
 
-async def run(context: ToolContext, wanted: WriteParameters) -> str:
-    path = context.place(wanted.path)
+async def run(context: ToolContext, parameters: WriteParameters) -> str:
+    path = context.resolve(parameters.path)
     require_write_access(context, path)
     shown = context.workspace.shown(path)
     before = await context.turn.files.read_if_exists(path)
-    if before == wanted.content:
+    if before == parameters.content:
         return f"{shown} already has this content; nothing was changed."
-    await write_file(context, path, before, wanted.content)
-    lines = len(wanted.content.splitlines())
+    await write_file(context, path, before, parameters.content)
+    lines = len(parameters.content.splitlines())
     return f"{'Created' if before is None else 'Replaced'} {shown}: {lines} line{'' if lines == 1 else 's'}."
 
 
 TOOL = BuiltInTool(
     name="write",
     description=(
-        "Create a file, with the folders it needs, or replace the whole content of one. For a change inside of a "
-        "file that exists use edit. The person may be asked first."
+        "Create a file, including missing folders, or replace the whole content of one. To change part of a "
+        "file, use edit. The user may be asked first."
     ),
     parameters=WriteParameters,
     run=run,

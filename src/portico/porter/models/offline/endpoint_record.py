@@ -34,7 +34,7 @@ def write_record(path: Path, record: EndpointRecord) -> None:
 
 
 def living_record(path: Path) -> EndpointRecord | None:
-    """The record of an endpoint that runs. The kernel knows, so a process that died is never believed in."""
+    """Return the record of a running endpoint; None if its lock is free, because its process ended."""
     try:
         descriptor = os.open(lock_file(path), os.O_RDWR)
     except FileNotFoundError:

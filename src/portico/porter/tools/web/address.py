@@ -1,7 +1,6 @@
-"""Parses web addresses and refuses private ones, except hosts that the person allowed.
+"""Parses web addresses and refuses private ones, except hosts that the user allowed.
 
-Names are resolved once, here, and the connection goes to the address that was looked at: a name that changes
-its mind in between changes nothing.
+Names are resolved once, here, and the connection goes to the address that was checked, which prevents DNS rebinding.
 """
 
 import ipaddress
@@ -12,12 +11,12 @@ from urllib.parse import SplitResult, urlsplit
 
 ALLOWED_VARIABLE = "PORTICO_FETCH_ALLOW"
 _PORTS = {"http": 80, "https": 443}
-# Addresses of the older protocol inside of the newer one: what counts is where they lead.
+# IPv4 addresses embedded in IPv6: the embedded address counts.
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 class AddressRefused(Exception):
-    """An address is not fetched from, with the reason for whoever asked for it."""
+    """An address is refused; the message is for the model."""
 
 
 class WebAddress(NamedTuple):
@@ -28,7 +27,7 @@ class WebAddress(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """What stands in a Host header, and what a person recognises."""
+        """The host and port, as in a Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -38,20 +37,20 @@ class WebAddress(NamedTuple):
 
 
 def parse_address(url: str) -> WebAddress:
-    """Where an address leads. Refused when it is not one of the web."""
+    """Parse a URL. Raises AddressRefused unless it is a web address."""
     try:
         parts = urlsplit(url.strip())
         port = parts.port
     except ValueError as error:
-        raise AddressRefused(f"{url[:200]!r} is not an address: {error}.") from error
+        raise AddressRefused(f"{url[:200]!r} is not a URL: {error}.") from error
     if parts.scheme not in _PORTS:
-        raise AddressRefused("Only addresses that begin with http:// or https:// can be fetched.")
+        raise AddressRefused("Only URLs that begin with http:// or https:// can be fetched.")
     if parts.username is not None or parts.password is not None:
-        raise AddressRefused("An address with a name or password in it is not fetched.")
+        raise AddressRefused("A URL with a user name or password is not fetched.")
     host = _host(parts)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not path.isascii() or any(character <= " " for character in path):
-        raise AddressRefused("The address holds characters that have to be written as %XX.")
+        raise AddressRefused("The URL contains characters that must be written as %XX.")
     return WebAddress(parts.scheme, host, port or _PORTS[parts.scheme], path)
 
 
@@ -63,24 +62,24 @@ def _host(parts: SplitResult) -> str:
             else ""
         )
     except UnicodeError as error:
-        raise AddressRefused("The name of the host is not one that can exist.") from error
+        raise AddressRefused("The host name is invalid.") from error
     host = host or (parts.hostname or "")
     if not host or "%" in host:
-        raise AddressRefused("The address names no host.")
+        raise AddressRefused("The URL has no host.")
     return host
 
 
 def resolve(target: WebAddress, environ: Mapping[str, str]) -> list[str]:
-    """The addresses of a host, each allowed. Blocks. Refused if one of them is not meant for everybody."""
+    """Resolve a host. Blocks. Raises AddressRefused if one of its addresses is private."""
     try:
         found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise AddressRefused(f"There is no host {target.host}.") from error
+        raise AddressRefused(f"Unknown host {target.host}.") from error
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not _is_named(target, environ) and not all(map(is_public, addresses)):
         raise AddressRefused(
-            f"{target.origin} is a private address and is not fetched from. "
-            f"The person can allow it by naming it in {ALLOWED_VARIABLE}."
+            f"{target.origin} is a private address and is refused. "
+            f"The user can allow it in the environment variable {ALLOWED_VARIABLE}."
         )
     return addresses
 

@@ -1,4 +1,4 @@
-"""Converts HTML to the text a person would read."""
+"""Converts HTML to readable text."""
 
 import re
 from html.parser import HTMLParser

@@ -22,7 +22,7 @@ _MOVED = (301, 302, 303, 307, 308)
 
 
 class WebPage(msgspec.Struct, frozen=True, kw_only=True):
-    """`cut` when there was more than LARGEST bytes of it."""
+    """A fetched page; `cut` if it was longer than LARGEST bytes."""
 
     url: str
     status: int
@@ -33,7 +33,7 @@ class WebPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RedirectRefused(Exception):
-    """The page is on another host, which somebody has to agree to."""
+    """The page redirects to another host, which needs permission of its own."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -41,13 +41,13 @@ class RedirectRefused(Exception):
 
 
 async def fetch_page(target: WebAddress, environ: Mapping[str, str], *, seconds: float = SECONDS) -> WebPage:
-    """Get a page. Refused, Elsewhere, or OSError in words of the system."""
+    """Fetch a page. Raises AddressRefused, RedirectRefused or OSError."""
     errand = _PageRequest(environ, time.monotonic() + seconds)
     return await run_in_thread(lambda: errand.run(target), errand.abandon)
 
 
 class _PageRequest:
-    """The blocking part, in a thread of its own."""
+    """The blocking part, run in a thread."""
 
     def __init__(self, environ: Mapping[str, str], deadline: float) -> None:
         self._environ = environ
@@ -56,7 +56,7 @@ class _PageRequest:
         self._socket: socket.socket | None = None
 
     def abandon(self) -> None:
-        """Nobody waits any more: what is being read ends at once."""
+        """End the request at once, from another thread."""
         self._abandoned = True
         if (connected := self._socket) is not None:
             try:
@@ -77,7 +77,7 @@ class _PageRequest:
         raise AddressRefused(f"The page redirects more than {_REDIRECTS} times.")
 
     def _get(self, target: WebAddress) -> WebPage | str:
-        """The page, or where it has moved to."""
+        """Return the page, or the URL it redirects to."""
         connection = self._connect(target)
         try:
             connection.request(
