@@ -76,6 +76,7 @@ check: setup
 	cd $(EDITOR) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
 	$(BIN)/python scripts/check_names.py
 	$(BIN)/python -m scripts.draw_architecture --check
+	$(BIN)/python -m scripts.write_reference --check
 	$(BIN)/python scripts/check_docs.py
 
 # What is checked and the tests of pages run side by side, each telling all it has to say at its end.
