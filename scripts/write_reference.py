@@ -121,6 +121,8 @@ def _text(value: Any) -> list[str]:
         if is_code and not code:
             lines.append("```python")
         elif code and not is_code:
+            if not lines[-1]:
+                lines.pop()
             lines.append("```")
             if line:
                 lines.append("")

@@ -50,7 +50,7 @@ test("in the editor a key goes out in one frame, and nothing of it stays in the 
     { protocol: PROTOCOL, id: 1, type: "set_key", payload: { name: "A_KEY", value: KEY } },
   ]);
   webview.answer(1, "");
-  expect((await outcome).done).toMatch(/^It is kept\./);
+  expect((await outcome).done).toMatch(/^Key saved\./);
   expect((await outcome).problem).toBe("");
   gateway.memory.set("tabs", []);
   expect(JSON.stringify(webview.remembered)).not.toContain(KEY);
@@ -60,7 +60,7 @@ test("what is forgotten goes the same way, without a value", async () => {
   const outcome = deleteKey(gateway, "A_KEY");
   expect(webview.sent.map(({ payload }) => payload)).toEqual([{ name: "A_KEY", value: "" }]);
   webview.answer(1, "");
-  expect(await outcome).toEqual({ done: "A_KEY is forgotten.", problem: "" });
+  expect(await outcome).toEqual({ done: "A_KEY deleted.", problem: "" });
 });
 
 test("each answer finds its own key, and one that belongs to none is not heard", async () => {
@@ -78,7 +78,7 @@ test("in a browser the server keeps it, and the form says so", async () => {
   );
   const outcome = await storeKey({ ...browser, client: { ...browser.client, setSecret } }, "A_KEY", KEY);
   expect(setSecret).toHaveBeenCalledWith({ name: "A_KEY", value: KEY });
-  expect(outcome.done).toMatch(/^Kept in the keyring of this machine\./);
+  expect(outcome.done).toMatch(/^Saved in the keyring of this machine\./);
   expect(storageDescription(browser)).toContain("keyring of this machine");
-  expect(storageDescription(gateway)).toMatch(/^VS Code keeps it\./);
+  expect(storageDescription(gateway)).toMatch(/^Stored by VS Code/);
 });
