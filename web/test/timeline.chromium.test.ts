@@ -149,8 +149,12 @@ describe("an answer that grows", () => {
         window.timeline.placeOf("Paragraph 0 of") !== undefined,
     );
     await scrollBy(0);
-    const now = await page.evaluate((words) => window.timeline.placeOf(words), seen);
-    expect(Math.abs((now ?? Infinity) - (place ?? 0))).toBeLessThan(3);
+    await expect
+      .poll(async () => {
+        const now = await page.evaluate((words) => window.timeline.placeOf(words), seen);
+        return Math.abs((now ?? Infinity) - (place ?? 0));
+      })
+      .toBeLessThan(3);
   });
 });
 
