@@ -312,7 +312,7 @@ def test_a_server_that_is_killed_ends_the_turn_and_the_script_says_so(
     ran = running.end()
     assert ran.code == 2
     assert lines(ran)[-2]["payload"]["state"] == "interrupted"
-    assert "ended in the middle of the turn" in ran.complaint[0]
+    assert "ended unexpectedly" in ran.complaint[0]
     assert f"portico chat --session {shared.id}" in ran.complaint[1]
 
 
@@ -325,7 +325,7 @@ def test_a_server_that_is_stopped_ends_the_turn_and_the_program_is_told(
     told = running.end()
     assert (told.code, told.api["diagnostics"]["exit_code"]) == (2, 2)
     assert told.api["diagnostics"]["error_code"] == "AGENT_CRASHED"
-    assert "ended in the middle of the turn" in told.api["error"]
+    assert "ended unexpectedly" in told.api["error"]
 
 
 def test_a_session_that_a_chat_has_open_stays_with_it(portico: Portico, server: Server) -> None:
@@ -472,7 +472,7 @@ async def test_a_chat_outlives_the_server(portico: Portico, shared: Shared, sit:
     terminal.until("working")
     terminal.until("Ctrl-C to stop")
     shared.server.process.kill()
-    terminal.until("ended in the middle of the turn")
+    terminal.until("ended unexpectedly")
     terminal.until("❯")
     terminal.press("say alone\r")
     terminal.until("the chat continues without it")
