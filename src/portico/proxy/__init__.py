@@ -8,9 +8,9 @@ tools; end the file with `run(YourProxy())` and name it under `proxies` in the s
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
 from portico.conductor.mcp_bridge.session_servers import ChainSession
 from portico.conductor.proxy import Proxy
+from portico.conductor.proxy_program import run, serve
 from portico.mcp.server import ToolServer
 from portico.mcp.tools import McpImage, McpText, Tool, ToolCall, ToolFailure, ToolResult, schema_of
-from portico.proxy.program import run, serve
 from portico.rpc.messages import Message, RpcError
 
 __all__ = [
