@@ -74,8 +74,8 @@ def test_the_tree_as_it_is_passes(tree: Path, script: str) -> None:
         ),
         (
             "check_names",
-            append("src/portico/store/rows.py", "\nclass Session:\n    pass\n"),
-            "class Session",
+            append("src/portico/store/rows.py", "\nclass TurnQueue:\n    pass\n"),
+            "class TurnQueue",
         ),
         ("check_names", append("src/portico/store/rows.py", "\n" * 400), "more than 400"),
         (
