@@ -201,7 +201,7 @@ class MalformedEvent(PeerFailed):
 
 
 class WindowLost(PeerFailed):
-    """An attached editor was closed or is silent: whether it has done what it was asked to, nobody knows."""
+    """An attached editor was closed or is silent. It may or may not have done what was asked."""
 
     code = ErrorCode.NETWORK_TIMEOUT
 

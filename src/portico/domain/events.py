@@ -52,8 +52,8 @@ class Payload(Value, frozen=True):
 class SessionStarted(Payload, frozen=True):
     """A door opened the session: the first event, and again each time it is continued.
 
-    A session that `reads_only` is served no writing and no commands, and waits for nobody. One that
-    `adopts` a conversation was the agent's own before. After `forked_from`, it goes its own way.
+    In a session that `reads_only`, writes and commands are refused, and no other session is waited for. One
+    that `adopts` a conversation was the agent's own before; one with `forked_from` is a copy of that session.
     """
 
     kind = "session_started"
@@ -176,7 +176,7 @@ class PermissionRequested(Payload, frozen=True):
 
 
 class PermissionResolved(Payload, frozen=True):
-    """How a request ended. `by` says who decided: nobody means that no one could be asked."""
+    """How a request ended. `by` says who decided; `nobody` if no person could be asked."""
 
     kind = "permission_resolved"
     request_id: str
@@ -247,8 +247,8 @@ class TitleUpdated(Payload, frozen=True):
 class Notice(Payload, frozen=True):
     """Something worth telling that stops nothing; `raw` is what the agent sent, if anything.
 
-    `details` may have many lines, for whoever wants to know more than `text` says. A `code` names the situation for
-    programs; then `paths` are the files it is about, and restoring `checkpoint_id` puts them back.
+    `details` may have many lines and says more than `text`. A `code` names the situation for programs;
+    then `paths` are the files it is about, and restoring `checkpoint_id` puts them back.
     """
 
     kind = "notice"

@@ -143,7 +143,7 @@ class WindowRequest(Value, frozen=True):
 
 
 class WindowRequestCancelled(Value, frozen=True):
-    """Nobody waits for the answer any more."""
+    """The answer is no longer awaited."""
 
     request_id: str
 

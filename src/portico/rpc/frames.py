@@ -5,6 +5,7 @@ length and the depth of a message are checked at the same place.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Literal
@@ -52,7 +53,7 @@ def read_line(line: bytes | OverlongLine) -> Received:
     return MalformedLine(frame, kept, response=failure(answered, malformed_response_error(frame)))
 
 
-class FrameStream:
+class FrameStream(ABC):
     """Frames to and from a peer. A tap, if set, sees every line both ways."""
 
     def __init__(self) -> None:
@@ -88,39 +89,40 @@ class FrameStream:
                 await wait()
                 batch = await self.receive()
 
+    @abstractmethod
     def send(self, message: Message) -> None:
         """Queue a message in order. StreamClosed when the peer is gone."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write(self, line: bytes) -> None:
         """Queue an encoded message with its newline, like `send`."""
-        raise NotImplementedError
 
-    def hold(self) -> None:
+    def hold(self) -> None:  # noqa: B027 - a transport without calls to save has nothing to collect
         """Collect what is sent until `release`, to write it at once."""
 
-    def release(self) -> None:
+    def release(self) -> None:  # noqa: B027
         """Write what was collected since `hold`."""
 
     @property
+    @abstractmethod
     def is_full(self) -> bool:
         """Whether the peer has not kept up, so that `drain` would wait."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def drain(self) -> None:
         """Wait until the peer has kept up. StreamClosed when it is gone."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def close(self) -> None:
         """End the stream to the peer and release the transport."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def closed(self) -> None:
         """Wait until nothing that is sent can arrive any more."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _next_batch(self) -> list[Received]:
-        raise NotImplementedError
+        """The frames that have arrived, waiting for the first; none at the end of the stream."""
 
     async def _pass_on(self, take: Take) -> Wait | None:
         """Deliver frames without waking a task, if the transport can, until `take` wants to wait."""

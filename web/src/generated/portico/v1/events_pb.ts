@@ -2397,7 +2397,7 @@ export const PermissionOutcomeSchema: GenEnum<PermissionOutcome> = /*@__PURE__*/
   enumDesc(file_portico_v1_events, 7);
 
 /**
- * Who answered. NOBODY means that no one could be asked.
+ * Who answered; NOBODY if no person could be asked.
  *
  * @generated from enum portico.v1.DecidedBy
  */
