@@ -1,0 +1,36 @@
+"""The interface of a component, and what it may decide by."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from portico.acp import _schema as acp
+from portico.conductor.proxy import Proxy
+
+
+class ComponentContext(msgspec.Struct, frozen=True, kw_only=True):
+    """A workspace, its editor and its agent, with the component's options from the settings."""
+
+    workspace: Path
+    environ: Mapping[str, str]
+    editor: acp.ClientCapabilities
+    agent: acp.AgentCapabilities
+    options: Mapping[str, Any] = {}
+
+
+class ComponentUnavailable(Exception):
+    """The component cannot work here. The message says why, and what to do about it."""
+
+
+class Component(ABC):
+    """Adds proxies to a chain: tools for the agent, or whatever else the agent or the editor lacks."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+
+    @abstractmethod
+    def plan(self, context: ComponentContext) -> Sequence[Proxy]:
+        """The proxies for one chain. Raises ComponentUnavailable if there is nothing to work with."""
