@@ -9,6 +9,7 @@
 | `models`             | user    | user → workspace if trusted                               |
 | `budgets`            | both    | the lower of each, trusted or not                         |
 | `mcpServers`         | user    | user → workspace if trusted                               |
+| `languageServers`    | user    | user → workspace if trusted                               |
 | `permissions.allow`  | user    | user and workspace if trusted                             |
 | `permissions.deny`   | both    | all of them, trusted or not                               |
 | `review.mode`        | user    | user → workspace if trusted → built-in                    |
@@ -34,6 +35,7 @@ import msgspec
 
 from portico.config.jsonc import to_json
 from portico.config.jsonc_editor import with_member
+from portico.config.language_server_settings import LanguageServerSetting
 from portico.config.mcp_settings import McpServerSetting
 from portico.config.model_settings import BudgetSetting, ProviderSetting
 from portico.config.paths import expand_user_path
@@ -105,6 +107,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     models: dict[str, ProviderSetting] = {}
     budgets: BudgetSetting = BudgetSetting()
     mcp_servers: dict[str, McpServerSetting] = {}
+    language_servers: dict[str, LanguageServerSetting] = {}
     permissions: PermissionSetting = PermissionSetting()
     review: ReviewSetting = ReviewSetting()
     sandbox: SandboxSetting = SandboxSetting()
@@ -122,6 +125,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     models: dict[str, ProviderSetting]
     budgets: BudgetSetting
     mcp_servers: dict[str, McpServerSetting]
+    language_servers: dict[str, LanguageServerSetting]
     permissions: PermissionSetting
     review: ReviewSetting
     sandbox: SandboxSetting
@@ -150,6 +154,7 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
         models={**project.models, **user.models},
         budgets=user.budgets.at_most(project.budgets),
         mcp_servers={**project.mcp_servers, **user.mcp_servers},
+        language_servers={**project.language_servers, **user.language_servers},
         permissions=PermissionSetting(
             allow=user.permissions.allow + project.permissions.allow,
             deny=user.permissions.deny + project.permissions.deny,
@@ -220,6 +225,7 @@ _DESCRIPTIONS = {
     "models": "model providers: addresses, key variables, prices",
     "budgets": "what Porter may spend in a turn, a session and a day",
     "mcpServers": "MCP servers whose tools every agent gets",
+    "languageServers": "language servers: other programs, languages and limits, by name",
     "permissions": "permission rules that allow or deny without asking",
     "review": "how changes reach your files, and which files they may reach",
     "sandbox": "the sandbox of agents, and exceptions from it",
