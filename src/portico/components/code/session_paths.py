@@ -31,23 +31,32 @@ class SessionPaths(msgspec.Struct, frozen=True):
 
     def theirs(self, path: str) -> str:
         """The person's file that an agent means, be it named in its own folder or in the person's."""
-        place = PurePath(os.path.normpath(self.folder / path))
-        if self.apart and place.is_relative_to(self.folder):
-            return str(self.workspace / place.relative_to(self.folder))
-        return str(place)
+        return self._moved(path, self.folder, self.workspace)
+
+    def own(self, path: str) -> str:
+        """The session's file that an agent means, be it named in its own folder or in the person's."""
+        return self._moved(path, self.workspace, self.folder)
 
     def shown(self, path: str) -> str:
-        """A file of the person as the agent finds it: by the name that it has in both folders."""
-        place = PurePath(path)
-        return place.relative_to(self.workspace).as_posix() if self._has(place) else path
+        """A file as the agent finds it: by the name that it has in both folders."""
+        return self._relative(path).as_posix()
 
     def hides(self, path: str) -> bool:
         """Whether agents must not look into a file."""
-        place = PurePath(path)
-        return is_private((place.relative_to(self.workspace) if self._has(place) else place).parts)
+        return is_private(self._relative(path).parts)
 
-    def _has(self, place: PurePath) -> bool:
-        return place.is_relative_to(self.workspace)
+    def _moved(self, path: str, source: Path, target: Path) -> str:
+        place = PurePath(os.path.normpath(self.folder / path))
+        if self.apart and place.is_relative_to(source) and not place.is_relative_to(target):
+            return str(target / place.relative_to(source))
+        return str(place)
+
+    def _relative(self, path: str) -> PurePath:
+        place = PurePath(path)
+        for base in (self.folder, self.workspace):
+            if place.is_relative_to(base):
+                return place.relative_to(base)
+        return place
 
 
 def find_symbol(text: str, symbol: str, line: int) -> tuple[int, int] | None:

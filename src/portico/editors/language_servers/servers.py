@@ -66,6 +66,9 @@ class LanguageServers:
             _, server = self._servers.popitem()
             await server.end()
 
+    def has_any(self, workspace: Path) -> bool:
+        return bool(self._installed(workspace))
+
     async def look_up(self, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult:
         if lookup.kind == "diagnostics" and not lookup.path:
             return await self._check_open_files(tree)
