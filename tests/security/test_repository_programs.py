@@ -12,12 +12,12 @@ from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ReviewMode
 from portico.doors.terminal.input.workspace_files import list_files
+from portico.git.private_git import private_git
+from portico.git.repository import find_repository, need_repository
 from portico.porter.search.file_list import collect_files
 from portico.porter.search.text_search import TextQuery, search
 from portico.porter.workspace import Workspace
 from portico.review.branches.session_branches import FinishMethod
-from portico.review.git.private_git import private_git
-from portico.review.git.repository import find_repository, need_repository
 from portico.review.proposals.protection import Protection
 from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock

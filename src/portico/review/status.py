@@ -7,8 +7,8 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.reviews import ReviewMode
+from portico.git.repository import find_repository
 from portico.review.branches.session_branches import PREFIX, Branches
-from portico.review.git.repository import find_repository
 from portico.review.proposals.store import Proposal
 from portico.review.session_records import ReviewRecord
 from portico.review.working_copies.lifecycle import WorkingCopies
