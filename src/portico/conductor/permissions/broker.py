@@ -146,7 +146,7 @@ class PermissionBroker(SessionProxy):
 
     def _pass_over(self, message: Message) -> None:
         """Refuse a message that only Portico may send, so that an agent cannot forge a decision."""
-        detail = f"{message.method} is for Portico to say, not for {self._agent}"
+        detail = f"{message.method} may be sent by Portico only, not by {self._agent}"
         log.warning("passed over: %s", detail)
         self.refuse_agent(message, RpcError(METHOD_NOT_FOUND, detail))
         if self._client_knows_portico:
@@ -159,9 +159,7 @@ class PermissionBroker(SessionProxy):
         requested = read_client_request(message, self.node.next_id())
         root = None if requested is None else self._session_of(requested.session_id)
         if requested is None and message.method in ACTION_METHODS and self.folders:
-            self.refuse_agent(
-                message, RpcError(INVALID_PARAMS, f"{message.method}: the parameters do not fit")
-            )
+            self.refuse_agent(message, RpcError(INVALID_PARAMS, f"{message.method}: invalid parameters"))
             return
         if requested is None or root is None:
             self.node.send_left(message)
@@ -393,5 +391,5 @@ def _is_reviewed(action: RequestedAction) -> bool:
 
 def _why(decision: PolicyDecision) -> str:
     if decision.source == "read_only":
-        return "This session only reads; nothing is written and nothing is run in it."
+        return "This session is read-only: it writes no files and runs no commands."
     return f"denied by the rule {decision.rule}"

@@ -28,7 +28,7 @@ _MOST_DESCRIPTION = 512 * 1024
 """Bytes of what the tools of one server take: more than that leaves a model no room to work."""
 _LEFT_OUT = "Its tools are left out."
 _SILENT = (
-    "The conversation goes on without its tools and does not wait for it again; they are there once it answers. "
+    "The conversation continues without its tools and does not wait for it again; they are added once it answers. "
     "See whether it starts when you run it yourself, or switch it off: `disabled` under `mcpServers` in the settings."
 )
 
@@ -92,7 +92,7 @@ class McpServers:
         self._silent.discard(server.name)
         kept = _bounded(listed)
         if len(kept) < len(listed):
-            words = f"The MCP server {server.name} has more to offer than a model can be told of."
+            words = f"The MCP server {server.name} offers more than fits into the context of a model."
             left_out = f"{len(listed) - len(kept)} of its tools are left out; have it offer fewer."
             self._tell(turn, f"{server.name} has too much", words, left_out)
         return kept
