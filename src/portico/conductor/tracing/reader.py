@@ -73,7 +73,7 @@ class TraceFile:
         return file
 
     def records(self, chain: TracedChain) -> Iterator[tuple[int, ChainRecord]]:
-        """What is written of one chain, in order, with the number of its line."""
+        """The records of one chain, in order, with their line numbers."""
         for number, record in enumerate(self._lines(), start=1):
             if not isinstance(record, UnreadableLine | TraceStarted) and record.chain == chain.id:
                 yield number, record
