@@ -15,7 +15,7 @@ def stderr_note(process: AgentProcess) -> str:
 
 
 async def describe_exit(process: AgentProcess) -> str:
-    """How a program ended that closed its output; it may still be running."""
+    """A sentence on how a program ended after it closed its output; it may still be running."""
     try:
         async with asyncio.timeout(_WAIT_SECONDS):
             how = f"ended with {await process.wait()}"

@@ -55,7 +55,7 @@ class SandboxPolicy:
     def confine(
         self, spec: AgentSpec, workspace: Path, folder: Path | None, *, reads_only: bool
     ) -> AppliedSandbox:
-        """How an agent is started. Blocks. PermissionDenied if it must not start without a sandbox and there is none."""
+        """The confined start of an agent. Blocks. PermissionDenied if a required sandbox does not work."""
         from portico.sandbox.backends import find_backend
 
         setting = load_settings(config_folder(self._environ), workspace).sandbox

@@ -248,7 +248,7 @@ def _begin_log() -> None:
 
 
 def _memory() -> int | None:
-    """How much memory this process takes, where the system says so."""
+    """The memory that this process takes; None where the system does not say."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError):

@@ -100,7 +100,7 @@ class SessionCheck:
 
 
 def find_problems(connection: sqlite3.Connection, progress: ProgressFile) -> Iterator[list[str]]:
-    """What is wrong with a file, a page at a time, in one snapshot while others go on writing.
+    """The problems of a file, read page by page in one snapshot while others write.
 
     The connection must not be shared, and each step must run on its thread.
     """

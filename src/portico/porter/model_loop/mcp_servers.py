@@ -72,11 +72,11 @@ class McpServers:
             await self._open.popitem()[1][0].close()
 
     async def _tools_of(self, server: schema.McpServer, turn: PorterTurn) -> Sequence[McpTool]:
-        """Those that it has now, if it is known to be silent; else it is waited for."""
+        """The tools of a server. Waits for them, unless the server is known not to answer."""
         looking = self._looking.get(server.name) or self._look(server)
         if server.name in self._silent and not looking.done():
             return ()
-        # Whoever stops a turn because it waits does not make the next one wait as long again.
+        # A person who stops a turn because it waits should not have to wait as long in the next.
         await asyncio.wait({looking})
         del self._looking[server.name]
         try:
@@ -180,7 +180,7 @@ def _told_apart(servers: Sequence[schema.McpServer]) -> tuple[schema.McpServer, 
 
 
 def _bounded(tools: Sequence[McpTool]) -> list[McpTool]:
-    """As many as a model can be told of."""
+    """The tools, cut to as many as fit into a model's context."""
     kept: list[McpTool] = []
     room = _MOST_DESCRIPTION
     for tool in tools:
