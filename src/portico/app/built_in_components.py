@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from portico.components.component import Component
-from portico.components.registry import BuiltInComponent, ComponentRegistry
+from portico.components.registry import BuiltInComponent, ComponentRegistry, component_class
 
 if TYPE_CHECKING:
     from portico.app.editor_windows import EditorWindows
@@ -20,6 +20,9 @@ def open_components(windows: "EditorWindows | None" = None) -> ComponentRegistry
     return ComponentRegistry(
         {
             "code": BuiltInComponent(partial(_code, windows)),
+            "history": BuiltInComponent(
+                component_class("portico.components.history.component:HistoryComponent")
+            ),
         }
     )
 
