@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from portico.agents.exit_report import describe_exit
-from portico.agents.registry import AgentRegistry
+from portico.agents.registry import PORTER, AgentRegistry
 from portico.conductor.mcp_bridge.bridge import BridgeKind, McpBridge
 from portico.conductor.node import ChainNode, ProxyNode
 from portico.conductor.permissions.approvals import FileApprovals
@@ -102,6 +102,7 @@ class ChainPlan:
             policy=self._policy(spec, settings),
             approvals=approvals,
             approved_as=_approved_as(spec),
+            trusts_read_only=spec.name == PORTER and not self._is_namesake(spec, {}),
         )
         nodes.append(ProxyNode(broker))
         if self._editor_tools is not None:

@@ -17,6 +17,7 @@ import msgspec
 
 from portico.acp import _schema as acp
 from portico.conductor.permissions.tool_input import ToolCommand, read_tool_input
+from portico.conductor.permissions.tool_name import NO_TOOL, McpToolName, mcp_tool_name
 from portico.domain.protected_files import controlling_program
 
 # Following links takes time; what is about more files than this is about nobody knows what.
@@ -38,6 +39,8 @@ class RequestedAction(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str
     kind: str
     title: str
+    tool: McpToolName = NO_TOOL
+    """The MCP tool that is called, if it is one."""
     commands: tuple[ToolCommand, ...] = ()
     elsewhere: bool = False
     """Whether it happens in another folder than the workspace, or with variables of its own."""
@@ -54,6 +57,10 @@ class RequestedAction(msgspec.Struct, frozen=True, kw_only=True):
     stays_in_working_copy: bool = False
     """Whether the files are in such a folder, git's own among them, which are never written there."""
     has_diff: bool = False
+    only_reads: bool = False
+    """Whether a tool says that it only reads, and its word counts."""
+    too_large: bool = False
+    """Whether it is about more than was looked at."""
 
     @property
     def changes_files(self) -> bool:
@@ -74,6 +81,11 @@ class RequestedAction(msgspec.Struct, frozen=True, kw_only=True):
     def is_git_internal(self) -> bool:
         """Whether it is about files that belong to git itself, and about nothing else."""
         return bool(self.paths) and all(_is_gits_own(path) for path in self.paths)
+
+    @property
+    def leads_out(self) -> bool:
+        """Whether it names a path outside the workspace, or an address."""
+        return bool(self.addresses) or any(map(self.is_rooted, (*self.paths, *self.texts)))
 
     @property
     def on_windows(self) -> bool:
@@ -114,6 +126,7 @@ def requested_action(
         workspace=workspace,
         kind=kind,
         title=title,
+        tool=mcp_tool_name(call),
         commands=tuple(told.commands) if is_readable else (),
         elsewhere=told.has_variables or not all(_is_there(path, root, kind) for path in told.folders),
         paths=_names(given, root) if is_readable else (),
@@ -121,6 +134,7 @@ def requested_action(
         texts=tuple(told.texts) if kind == "execute" else _names(_path_like(told.texts), root),
         understood=understood,
         has_diff=bool(diffs),
+        too_large=not is_readable,
     )
     if folder is None:
         return deed

@@ -2,7 +2,7 @@
 rest.
 
 The order is: denials, read-only sessions, what a person approved for the session or for good, allowances, the
-agent's bypass, the review that changes in a tree of the session's own are yet to meet, a person. What a denial may
+agent's bypass, the review that changes in a tree of the session's own are yet to meet, tools that only read, a person. What a denial may
 be meant for goes to a person straight away. It fails closed: whatever goes wrong on the way to a clear yes is a denial, and a denial is one of the agent's own options that reject, or
 an error where it offers none.
 """
@@ -22,7 +22,9 @@ from portico.acp.extensions import (
     SESSION_LEFT,
     Scope,
     SessionLeft,
+    ToolCallMeta,
     fault_notification,
+    from_meta,
 )
 from portico.acp.lenient_decoder import decode
 from portico.conductor.permissions import wire_format as wire
@@ -77,10 +79,18 @@ class PermissionBroker(SessionProxy):
     agent_methods = frozenset({_ASK, "session/update", CANCEL_REQUEST}) | _OURS | ACTION_METHODS
 
     def __init__(
-        self, *, agent: str, policy: PermissionPolicy, approvals: Approvals, approved_as: str | None = None
+        self,
+        *,
+        agent: str,
+        policy: PermissionPolicy,
+        approvals: Approvals,
+        approved_as: str | None = None,
+        trusts_read_only: bool = False,
     ) -> None:
+        """`trusts_read_only`: the agent's word that a tool only reads counts, because the agent is Porter."""
         super().__init__()
         self._agent = agent
+        self._trusts_read_only = trusts_read_only
         self._approved_as = approved_as or agent
         if policy.deny:
             self.agent_methods = PermissionBroker.agent_methods | READ_METHODS
@@ -96,6 +106,8 @@ class PermissionBroker(SessionProxy):
         if message.method == "initialize":
             self._client_knows_portico = wire.knows_portico(message.params)
             self.node.spawn(self._deny_at_the_end(), "denying what is left open")
+            if self._trusts_read_only:
+                message = message.with_params(wire.with_broker(message.params))
             self.node.send_right(message)
         elif message.method == SESSION_LEFT:
             self._leave(message)
@@ -194,7 +206,8 @@ class PermissionBroker(SessionProxy):
     def _deed(self, call: acp.ToolCallUpdate, folders: SessionFolders) -> RequestedAction:
         folder = None if folders.copy_of is None else folders.cwd
         deed = requested_action(call, agent=self._agent, workspace=folders.workspace, folder=folder)
-        return msgspec.structs.replace(deed, approved_as=self._approved_as)
+        only_reads = self._trusts_read_only and from_meta(call.meta, ToolCallMeta).read_only
+        return msgspec.structs.replace(deed, approved_as=self._approved_as, only_reads=only_reads)
 
     def _suggestion(self, deed: RequestedAction) -> PermissionRule | None:
         """The rule to offer; none where no rule would help, because a denial is in doubt."""
@@ -217,7 +230,7 @@ class PermissionBroker(SessionProxy):
         suggestion = None if once is None else self._suggestion(deed)
         question = request_from_agent(message, asked, deed, root, suggestion)
         decision = self._decide(question)
-        if decision is None and once is not None and _is_reviewed(deed):
+        if decision is None and once is not None and self._decisions.needs_no_question(deed):
             self._select(message, once)
         elif decision is None:
             self._show(question)
@@ -246,7 +259,7 @@ class PermissionBroker(SessionProxy):
     def _carry_out(self, question: BrokeredRequest, decision: PolicyDecision) -> None:
         """Tell the client what was decided without it, then the agent."""
         if self._is_one_of_several(question):
-            detail = f"{_why(decision)}, while another question about its tool call is open"
+            detail = f"{decision.reason}, while another question about its tool call is open"
             fault = make_fault("bad_params", detail, bytes(question.message.params))
             self.tell_client(FAULT, fault_notification(fault))
         elif self._client_knows_portico:
@@ -254,7 +267,7 @@ class PermissionBroker(SessionProxy):
         if decision.outcome == "allowed" and question.choices.allow_once is not None:
             self._allow(question, question.choices.allow_once)
         elif question.is_client_request:
-            self.refuse_agent(question.message, RpcError(INVALID_PARAMS, _why(decision)))
+            self.refuse_agent(question.message, RpcError(INVALID_PARAMS, decision.reason))
         else:
             self._deny(question)
 
@@ -381,17 +394,3 @@ class PermissionBroker(SessionProxy):
         finally:
             while self._asked:
                 self._deny(self._asked.popitem()[1])
-
-
-def _is_reviewed(deed: RequestedAction) -> bool:
-    """Whether the person will look at a change before it reaches a file, and so need not be asked about making it.
-
-    It leaves no trace as a permission: the trace is the proposal.
-    """
-    return deed.in_working_copy and deed.changes_files
-
-
-def _why(decision: PolicyDecision) -> str:
-    if decision.source == "read_only":
-        return "This session only reads; nothing is written and nothing is run in it."
-    return f"denied by the rule {decision.rule}"

@@ -1,6 +1,7 @@
 """Permission rules: their syntax, what each of them covers, and the policy made of them.
 
-A rule is a tool kind, or `all`, and optionally a pattern: `read`, `edit:src/**`, `execute:pytest*`.
+A rule is a tool kind, or `all`, and optionally a pattern: `read`, `edit:src/**`, `execute:pytest*`. The kind `tool`
+is for tools of MCP servers, by their name: `tool:github__*`.
 An agent's name in front keeps it to that agent: `claude/execute:npm test`. An allowance must cover
 everything that a request is about; a denial need only touch something of it.
 """
@@ -26,7 +27,8 @@ from portico.conductor.permissions.shell_syntax import ShellWord
 from portico.domain.errors import InvalidInput
 from portico.domain.protected_files import controlling_program
 
-KINDS = (*get_args(acp.ToolKind), "all")
+TOOL = "tool"
+KINDS = (*get_args(acp.ToolKind), TOOL, "all")
 # Whose deeds are neither commands nor files; they are known by their title alone.
 TITLED_KINDS = frozenset({"search", "think", "fetch", "switch_mode", "other"})
 _FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
@@ -52,6 +54,8 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     def covers(self, deed: RequestedAction) -> bool:
         """Whether everything that the deed is about falls under this rule."""
+        if self.kind == TOOL:
+            return self._covers_tool(deed)
         if not self._speaks_of(deed) or self._is_about_less(deed):
             return False
         if self.pattern is None:
@@ -70,6 +74,8 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     def touches(self, deed: RequestedAction) -> bool:
         """Whether anything that the deed is about falls under this rule, or cannot be told."""
+        if self.kind == TOOL:
+            return deed.tool.certain and self._names_tool(deed)
         if self._speaks_of(deed) and self.pattern is None:
             return True
         if self._speaks_of_commands(deed):
@@ -83,6 +89,8 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     def may_touch(self, deed: RequestedAction) -> bool:
         """Whether it cannot be ruled out that something of the deed falls under this rule."""
+        if self.kind == TOOL:
+            return self._names_tool(deed)
         if self._speaks_of_commands(deed) and any(map(self._may_touch_line, _lines(deed))):
             return True
         is_unsorted = deed.kind == "other" and self.kind in _FILE_KINDS and self.agent in (None, deed.agent)
@@ -90,6 +98,24 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     def _speaks_of(self, deed: RequestedAction) -> bool:
         return self.agent in (None, deed.agent) and self.kind in ("all", deed.kind)
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether its pattern stands for one name only."""
+        return self.pattern is not None and _literal(self.pattern) is not None
+
+    def _covers_tool(self, deed: RequestedAction) -> bool:
+        """A tool is allowed with any arguments, since only its server knows their meaning."""
+        if deed.tool.known is None or self.agent not in (None, deed.agent) or deed.is_protected:
+            return False
+        return self.pattern is None or _matches(self.pattern, deed.tool.known)
+
+    def _names_tool(self, deed: RequestedAction) -> bool:
+        """Whether a denial fits one of the readings of the tool's name, in whatever case it is written."""
+        if self.agent not in (None, deed.agent):
+            return False
+        pattern = None if self.pattern is None else self.pattern.casefold()
+        return any(pattern is None or _matches(pattern, name.casefold()) for name in deed.tool.readings)
 
     def _speaks_of_commands(self, deed: RequestedAction) -> bool:
         """Whether it is about the commands in a request, of whatever kind its agent says that it is."""
@@ -199,8 +225,8 @@ def parse_rule(text: str) -> PermissionRule:
     if kind not in KINDS or (colon and not pattern) or (slash and not agent):
         raise InvalidInput(
             f"{text!r} is not a permission rule.",
-            suggestion=f"Write a kind ({', '.join(KINDS)}), or kind:pattern, as in edit:src/** or "
-            "execute:pytest*; an agent may stand in front, as in claude/edit",
+            suggestion=f"Write a kind ({', '.join(KINDS)}), or kind:pattern, as in edit:src/**, "
+            "execute:pytest* or tool:server__name; an agent may stand in front, as in claude/edit",
         )
     return PermissionRule(kind, pattern or None, agent or None)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from portico.conductor.permissions.action import RequestedAction
 from portico.conductor.permissions.policy import (
     TITLED_KINDS,
+    TOOL,
     PermissionRule,
     escape_pattern,
     has_shell_syntax,
@@ -25,6 +26,9 @@ _EVERYDAY = re.compile(rf"(?:(?:{_TOOLS})|(?:{_TOOLS_WITH_COMMANDS}) (?:{_COMMAN
 
 def suggested_rule(deed: RequestedAction) -> PermissionRule | None:
     """A rule that covers the deed; None where there is none that a person could judge."""
+    if deed.tool.known is not None:
+        rule = PermissionRule(TOOL, deed.tool.known)
+        return rule if rule.covers(deed) else None
     for pattern in _patterns(deed):
         rule = PermissionRule(deed.kind, pattern)
         if len(pattern) <= _LONGEST and rule.covers(deed):
