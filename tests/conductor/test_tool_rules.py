@@ -83,7 +83,9 @@ def test_a_qualified_name_says_where_the_server_ends(server: str, tool: str) -> 
 
 
 @pytest.mark.parametrize("fields", [PORTER, CLAUDE, CODEX])
-@pytest.mark.parametrize("rule", ["tool:github__get_issue", "tool:github__get_*", "tool", "fake/tool:github__*"])
+@pytest.mark.parametrize(
+    "rule", ["tool:github__get_issue", "tool:github__get_*", "tool", "fake/tool:github__*"]
+)
 async def test_a_rule_allows_a_tool_of_every_agent(tmp_path: Path, fields: Json, rule: str) -> None:
     async with broker(approvals_in(tmp_path), policy(allow=[rule])) as scene:
         scene.ask({"rawInput": {"url": "https://example.org", "path": "/etc"}, **fields})
@@ -99,7 +101,9 @@ async def test_a_denial_of_a_tool_wins(tmp_path: Path, rule: str) -> None:
         await scene.nothing_more()
 
 
-@pytest.mark.parametrize("rules", [{"allow": ["tool:github__*"]}, {"allow": ["all"], "deny": ["tool:github__*"]}])
+@pytest.mark.parametrize(
+    "rules", [{"allow": ["tool:github__*"]}, {"allow": ["all"], "deny": ["tool:github__*"]}]
+)
 @pytest.mark.parametrize("fields", [OPENCODE, UNCERTAIN[3][0]])
 async def test_a_person_decides_about_a_name_that_is_not_certain(
     tmp_path: Path, fields: Json, rules: dict[str, Any]
@@ -139,6 +143,12 @@ async def test_always_keeps_the_tool_and_not_its_arguments(tmp_path: Path) -> No
     assert [one.rule for one in approvals.list()] == ["tool:github__get_issue"]
 
 
+async def test_no_rule_is_offered_for_a_tool_that_is_given_a_command(tmp_path: Path) -> None:
+    async with broker(approvals_in(tmp_path), knows_portico=True) as scene:
+        scene.ask({**CLAUDE, "rawInput": {"command": "make"}})
+        assert (await scene.shown())["params"]["_meta"]["portico"]["scopes"] == ["once"]
+
+
 async def test_in_a_session_that_only_reads_a_tool_is_allowed_by_its_whole_name(tmp_path: Path) -> None:
     placed = {"cwd": WORKSPACE, "mcpServers": [], "_meta": {"portico": {"reads_only": True}}}
     rules = policy(allow=["tool:github__*", "tool:git__log"])
@@ -150,7 +160,11 @@ async def test_in_a_session_that_only_reads_a_tool_is_allowed_by_its_whole_name(
         await scene.shown()
 
 
-READ_ONLY = {**PORTER, "_meta": {"portico": {"readOnly": True}}, "rawInput": {"number": 1, "path": "src/a.py"}}
+READ_ONLY = {
+    **PORTER,
+    "_meta": {"portico": {"readOnly": True}},
+    "rawInput": {"number": 1, "path": "src/a.py"},
+}
 
 
 async def asks(scene: Scene, fields: Json) -> bool:

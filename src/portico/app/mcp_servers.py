@@ -13,7 +13,6 @@ from portico.config.settings import load_settings
 from portico.domain.errors import PorticoError
 from portico.sessions.ports import ConfiguredMcpServers
 
-
 _TRUSTED = to_meta(ServerMeta(trusted=True))
 """The settings are the user's, or those of a workspace that the user trusts."""
 

@@ -78,4 +78,3 @@ def _joined(name: str) -> McpToolName:
     parts = name.split("_")
     splits = range(1, min(len(parts), _MOST_READINGS + 1))
     return McpToolName(tuple(f"{'_'.join(parts[:at])}__{'_'.join(parts[at:])}" for at in splits))
-
