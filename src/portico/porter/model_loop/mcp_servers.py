@@ -12,9 +12,11 @@ import msgspec
 
 from portico import __version__
 from portico.acp import _schema as schema
+from portico.acp.extensions import ServerMeta, from_meta
 from portico.domain.provider_keys import without_provider_keys
 from portico.mcp.client import MOST_TOOLS, McpClient
 from portico.mcp.client_transport import McpServerFailed, McpServerTimedOut, McpTransport
+from portico.mcp.messages import ToolDeclaration
 from portico.mcp.protocol import McpImplementation
 from portico.mcp.server_names import unique_name
 from portico.porter.mcp_requests import ServerRequests
@@ -116,7 +118,7 @@ class McpServers:
         if (known := self._open.get(server.name)) is not None:
             client, requests = known
             try:
-                return [McpTool(client, described, requests) for described in await client.tools()]
+                return _tools(server, client, requests, await client.tools())
             except McpServerTimedOut:
                 await self._give_up(server.name)
                 raise
@@ -132,7 +134,7 @@ class McpServers:
             await client.close()
             raise
         self._open[server.name] = client, requests
-        return [McpTool(client, described, requests) for described in listed]
+        return _tools(server, client, requests, listed)
 
     async def _transport(self, server: schema.McpServer, requests: ServerRequests) -> McpTransport:
         match server.type:
@@ -176,6 +178,13 @@ def _with_unique_names(servers: Sequence[schema.McpServer]) -> tuple[schema.McpS
         name = unique_name(server.name, by_name)
         by_name[name] = msgspec.structs.replace(server, name=name)
     return tuple(by_name.values())
+
+
+def _tools(
+    server: schema.McpServer, client: McpClient, requests: ServerRequests, listed: Sequence[ToolDeclaration]
+) -> list[McpTool]:
+    trusted = from_meta(server.meta, ServerMeta).trusted
+    return [McpTool(client, described, requests, trusted=trusted) for described in listed]
 
 
 def _bounded(tools: Sequence[McpTool]) -> list[McpTool]:
