@@ -28,7 +28,7 @@ class CodeServers(Protocol):
     """
 
     def has_any(self, workspace: Path) -> bool:
-        """Whether a server is installed that may work on a folder."""
+        """Whether a server is installed that may work on a folder. Blocks."""
         ...
 
     async def look_up(self, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult: ...

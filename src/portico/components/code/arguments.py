@@ -28,7 +28,10 @@ class ActionAtLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     line: Annotated[int, Meta(description="The line, counting from 1.", ge=1)]
     title: Annotated[
         str,
-        Meta(description="The title of the action to apply, as listed; leave it out to list them.", max_length=500),
+        Meta(
+            description="The title of the action to apply, as listed; leave it out to list them.",
+            max_length=500,
+        ),
     ] = ""
 
 

@@ -22,7 +22,7 @@ def describe_places(found: FoundCode, paths: SessionPaths, *, nothing: str) -> s
     places = [one for one in found.result.places if not paths.hides(one.path)]
     left_out = max(found.result.total - len(found.result.places), 0)
     lines = [_place(one, paths) for one in places[:MOST_PLACES]]
-    return _bounded(lines or [nothing], max(len(places), len(lines or [nothing])) + left_out, found)
+    return _bounded(lines or [nothing], max(len(places), 1) + left_out, found)
 
 
 def describe_problems(found: FoundCode, paths: SessionPaths) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from portico.components.code.arguments import AboutName
-from portico.components.code.session_files import SessionFiles
 from portico.components.code.session_paths import SessionPaths, find_symbol
+from portico.components.code.tree_files import TreeFiles
+from portico.components.tool_failure import tool_failure
 from portico.domain.errors import LanguageServerFailed, PorticoError
 from portico.domain.windows import WINDOW_LOOKUPS, CodeLookup, CodeLookupResult, LookupKind
 from portico.mcp.tools import ToolFailure
@@ -31,7 +32,7 @@ class CodeLookups:
     """`windows` and `servers` are None where there can be none."""
 
     def __init__(
-        self, windows: Windows | None, servers: CodeServers | None, files: SessionFiles, paths: SessionPaths
+        self, windows: Windows | None, servers: CodeServers | None, files: TreeFiles, paths: SessionPaths
     ) -> None:
         self._windows = windows
         self._servers = servers
@@ -81,16 +82,14 @@ class CodeLookups:
         except LanguageServerFailed as error:
             if window is not None and can_ask_window:
                 return await self._ask_window(window, path, place)
-            raise ToolFailure(f"{explain(error)} {_OWN_TOOLS}") from error
+            raise ToolFailure(f"{tool_failure(error)} {_OWN_TOOLS}") from error
 
     async def _own_place(self, path: str, place: Callable[[str], CodeLookup]) -> CodeLookup:
         own = self._paths.own(path) if path else ""
         text = await _readable(self._files.read, own) if own else ""
         return msgspec.structs.replace(place(text), path=own)
 
-    async def _ask_window(
-        self, window: Window, path: str, place: Callable[[str], CodeLookup]
-    ) -> FoundCode:
+    async def _ask_window(self, window: Window, path: str, place: Callable[[str], CodeLookup]) -> FoundCode:
         theirs = self._paths.theirs(path) if path else ""
         text = await _readable(self._files.read_theirs, theirs) if theirs else ""
         lookup = msgspec.structs.replace(place(text), path=theirs)
@@ -101,16 +100,12 @@ class CodeLookups:
         return FoundCode(result, theirs=self._paths.apart)
 
 
-def explain(error: PorticoError) -> str:
-    return f"{error.message} {error.suggestion}" if error.suggestion else error.message
-
-
 async def _readable(read: Callable[[str], Awaitable[str]], path: str) -> str:
     """The text of a file, if an agent may look into it."""
     try:
         return await read(path)
     except PorticoError as error:
-        raise ToolFailure(explain(error)) from error
+        raise tool_failure(error) from error
 
 
 def _place(kind: LookupKind, asked: AboutName, text: str) -> CodeLookup:

@@ -24,11 +24,12 @@ from portico.components.code.descriptions import (
     describe_places,
     describe_problems,
 )
-from portico.components.code.lookups import CodeLookups, explain
-from portico.components.code.session_files import ClientFiles, FileSources, SessionFiles
+from portico.components.code.lookups import CodeLookups
 from portico.components.code.session_paths import SessionPaths
 from portico.components.code.terminal_tool import DESCRIPTION as TERMINAL
 from portico.components.code.terminal_tool import run_in_terminal
+from portico.components.code.tree_files import ClientFileAccess, FileSources, TreeFiles
+from portico.components.tool_failure import tool_failure
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
 from portico.conductor.mcp_bridge.session_servers import ChainSession
 from portico.domain.errors import LanguageServerFailed
@@ -45,40 +46,27 @@ _INSTRUCTIONS = (
     "Lines count from 1."
 )
 _NAME = "Give a file and a line where the name stands, and the name itself."
+_DEFINITION = f"""Finds where a name is defined, by the language's own rules. {_NAME} Use it before you change what \
+you have not read, and instead of searching for the definition of an imported name."""
+_REFERENCES = f"""Finds every use of a name in the workspace: renamed imports and overrides included, equal words that \
+mean something else left out. {_NAME} Use it before you change the signature of something."""
+_TYPE = f"Finds where the type of a variable, a parameter or an expression is defined. {_NAME}"
+_IMPLEMENTATIONS = f"Finds the classes and methods that implement an interface or override a method. {_NAME}"
+_CALLERS = f"Finds the functions that call a function, each at the line of the call. {_NAME}"
+_CALLEES = f"Finds the functions that a function calls, each where it is defined. {_NAME}"
 _AT_NAME: dict[LookupKind, tuple[str, str, str]] = {
-    "definition": (
-        "Find definition",
-        f"Finds where a name is defined, by the language's own rules. {_NAME} Use it before you change what you have "
-        "not read, and instead of searching for the definition of an imported name.",
-        "No definition of that name was found.",
-    ),
-    "type_definition": (
-        "Find type",
-        f"Finds where the type of a variable, a parameter or an expression is defined. {_NAME}",
-        "No type definition of that name was found.",
-    ),
+    "definition": ("Find definition", _DEFINITION, "No definition of that name was found."),
+    "type_definition": ("Find type", _TYPE, "No type definition of that name was found."),
     "implementations": (
         "Find implementations",
-        f"Finds the classes and methods that implement an interface or override a method. {_NAME}",
+        _IMPLEMENTATIONS,
         "No implementation of that name was found.",
     ),
-    "references": (
-        "Find references",
-        "Finds every use of a name in the workspace: renamed imports and overrides included, equal words that mean "
-        f"something else left out. {_NAME} Use it before you change the signature of something.",
-        "No use of that name was found.",
-    ),
-    "callers": (
-        "Find callers",
-        f"Finds the functions that call a function, each at the line of the call. {_NAME}",
-        "No call of that function was found.",
-    ),
-    "callees": (
-        "Find callees",
-        f"Finds the functions that a function calls, each where it is defined. {_NAME}",
-        "No call in that function was found.",
-    ),
+    "references": ("Find references", _REFERENCES, "No use of that name was found."),
+    "callers": ("Find callers", _CALLERS, "No call of that function was found."),
+    "callees": ("Find callees", _CALLEES, "No call in that function was found."),
 }
+"""The lookups at a name: title, description, and what is said if nothing was found."""
 _SYMBOLS = """Lists what is defined in a file (give path), or finds definitions in the whole workspace by a part of \
 their name (give query)."""
 _HOVER = f"Shows the type, the signature and the documentation of a name. {_NAME}"
@@ -88,6 +76,7 @@ _RENAME = f"""Renames something everywhere it is used: definition, uses, imports
 it leaves equal words alone that mean something else. The person may be asked first."""
 _ACTIONS = """Lists the fixes and refactorings that the language server offers for a line and the problems on it; \
 give the title of one to apply it. The person may be asked first."""
+
 
 class CodeIntelligence(McpProxy):
     """Stands right of the permission broker, so that rules hold for its edits and for the terminal too."""
@@ -101,11 +90,11 @@ class CodeIntelligence(McpProxy):
         self._windows = windows
         self._file_sources = files
         self._code_servers = servers
-        self._client = ClientFiles()
+        self._client = ClientFileAccess()
 
     def from_client(self, message: Message) -> None:
         if message.method == "initialize":
-            self._client = ClientFiles.announced_in(message.params)
+            self._client = ClientFileAccess.announced_in(message.params)
         super().from_client(message)
 
     def servers(self, session: ChainSession) -> Sequence[InProcessServer]:
@@ -113,9 +102,7 @@ class CodeIntelligence(McpProxy):
         window = None if self._windows is None else self._windows.of(paths.workspace)
         abilities = WindowAbilities() if window is None or not session.placed.session else window.abilities
         servers = self._code_servers
-        if servers is not None and not servers.has_any(paths.workspace):
-            servers = None
-        files = SessionFiles(self, session, paths, self._file_sources, self._client)
+        files = TreeFiles(self, session, paths, self._file_sources, self._client)
         lookups = CodeLookups(self._windows, servers, files, paths)
         tools = _SessionTools(session, paths, files, lookups, servers).list(
             abilities, may_write=session.placed.reads_only is not True
@@ -145,7 +132,7 @@ class _SessionTools:
         self,
         session: ChainSession,
         paths: SessionPaths,
-        files: SessionFiles,
+        files: TreeFiles,
         lookups: CodeLookups,
         servers: CodeServers | None,
     ) -> None:
@@ -169,7 +156,9 @@ class _SessionTools:
         if self._servers is not None and may_write:
             tools += [
                 Tool("rename", _RENAME, schema_of(NewName), self._rename, title="Rename symbol"),
-                Tool("code_actions", _ACTIONS, schema_of(ActionAtLine), self._actions, title="Fix or refactor"),
+                Tool(
+                    "code_actions", _ACTIONS, schema_of(ActionAtLine), self._actions, title="Fix or refactor"
+                ),
             ]
         return tools
 
@@ -205,7 +194,7 @@ class _SessionTools:
         try:
             edits = await self._servers.rename(self._lookups.tree, place, asked.new_name)
         except LanguageServerFailed as error:
-            raise ToolFailure(explain(error)) from error
+            raise tool_failure(error) from error
         if not edits:
             raise ToolFailure(f"{asked.symbol!r} cannot be renamed there.")
         await self._files.change(f"Rename {asked.symbol} to {asked.new_name}", edits)
@@ -220,7 +209,7 @@ class _SessionTools:
                 return describe_actions(await self._servers.actions(self._lookups.tree, place))
             edits = await self._servers.act(self._lookups.tree, place, asked.title)
         except LanguageServerFailed as error:
-            raise ToolFailure(explain(error)) from error
+            raise tool_failure(error) from error
         if not edits:
             return "The action changes nothing."
         await self._files.change(asked.title, edits)

@@ -31,11 +31,15 @@ class SessionPaths(msgspec.Struct, frozen=True):
 
     def theirs(self, path: str) -> str:
         """The person's file that an agent means, be it named in its own folder or in the person's."""
-        return self._moved(path, self.folder, self.workspace)
+        place = self._absolute(path)
+        moved = self.apart and place.is_relative_to(self.folder)
+        return str(self.workspace / place.relative_to(self.folder) if moved else place)
 
     def own(self, path: str) -> str:
         """The session's file that an agent means, be it named in its own folder or in the person's."""
-        return self._moved(path, self.workspace, self.folder)
+        place = self._absolute(path)
+        moved = place.is_relative_to(self.workspace) and not place.is_relative_to(self.folder)
+        return str(self.folder / place.relative_to(self.workspace) if moved else place)
 
     def shown(self, path: str) -> str:
         """A file as the agent finds it: by the name that it has in both folders."""
@@ -45,11 +49,8 @@ class SessionPaths(msgspec.Struct, frozen=True):
         """Whether agents must not look into a file."""
         return is_private(self._relative(path).parts)
 
-    def _moved(self, path: str, source: Path, target: Path) -> str:
-        place = PurePath(os.path.normpath(self.folder / path))
-        if self.apart and place.is_relative_to(source) and not place.is_relative_to(target):
-            return str(target / place.relative_to(source))
-        return str(place)
+    def _absolute(self, path: str) -> PurePath:
+        return PurePath(os.path.normpath(self.folder / path))
 
     def _relative(self, path: str) -> PurePath:
         place = PurePath(path)

@@ -12,6 +12,8 @@ from portico.config.language_server_settings import LanguageServerSetting
 from portico.editors.language_servers.specification import InstallRecipe, LanguageServerSpec
 
 _TSSERVER = "${modules}/typescript/lib/tsserver.js"
+# The second process that answers from syntax alone would give half an answer at first.
+_TSSERVER_OPTIONS = {"fallbackPath": _TSSERVER, "useSyntaxServer": "never"}
 _SCRIPTS = {
     ".ts": "typescript",
     ".mts": "typescript",
@@ -44,9 +46,9 @@ _KNOWN = (
         command=("typescript-language-server", "--stdio"),
         languages=_SCRIPTS,
         recipe=InstallRecipe(tool="npm", packages=("typescript-language-server@5.3.0", "typescript@5.9.3")),
-        initialization={"tsserver": {"fallbackPath": _TSSERVER}, "disableAutomaticTypingAcquisition": True},
+        initialization={"tsserver": _TSSERVER_OPTIONS, "disableAutomaticTypingAcquisition": True},
         # Without this the server would run the compiler that the folder brings.
-        untrusted_initialization={"tsserver": {"path": _TSSERVER, "fallbackPath": _TSSERVER}},
+        untrusted_initialization={"tsserver": {"path": _TSSERVER, **_TSSERVER_OPTIONS}},
         asks_tsserver=True,
         project_files=("tsconfig.json", "jsconfig.json", "package.json"),
     ),

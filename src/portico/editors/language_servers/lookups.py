@@ -1,6 +1,5 @@
 """Questions to a running server, answered as places, problems and words."""
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,6 @@ from portico.files.deadline import within_deadline
 MOST_PLACES = 100
 _MOST_FILES_READ = 40
 _MOST_SYMBOLS = 1000
-_SETTLE_SECONDS = 5.0
 _METHODS = {
     "definition": "textDocument/definition",
     "type_definition": "textDocument/typeDefinition",
@@ -175,14 +173,9 @@ async def show_hover(server: LanguageServer, document: OpenDocument, lookup: Cod
 
 
 async def _answer_when_settled(server: LanguageServer, method: str, params: Any) -> Raw:
-    """Ask; and ask again after some time if there was nothing while the server was still reading the project."""
+    """Ask; and once more if the server was still reading the project, and has finished in time."""
     answer = await server.request(method, params)
-    if bytes(answer) in (b"null", b"[]") and server.progress.describe() is not None:
-        try:
-            async with asyncio.timeout(_SETTLE_SECONDS):
-                await server.progress.idle.wait()
-        except TimeoutError:
-            return answer
+    if server.progress.describe() is not None and await server.progress.settle():
         return await server.request(method, params)
     return answer
 

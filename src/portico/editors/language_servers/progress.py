@@ -1,20 +1,24 @@
 """Work that a server reports while it goes on, such as indexing."""
 
 import asyncio
+from contextlib import suppress
 
 import msgspec
 
 from portico.domain import codecs
 from portico.editors.language_servers.wire import ProgressParams, ProgressValue
 
+SETTLE_SECONDS = 10.0
+
 
 class ServerProgress:
-    """Tracks work by its token. `idle` is set while none is going on."""
+    """Tracks work by its token."""
 
     def __init__(self) -> None:
         self._active: dict[int | str, ProgressValue] = {}
-        self.idle = asyncio.Event()
-        self.idle.set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._waited = False
 
     def take(self, params: ProgressParams) -> None:
         try:
@@ -33,9 +37,19 @@ class ServerProgress:
                 percentage=begun.percentage if value.percentage is None else value.percentage,
             )
         if self._active:
-            self.idle.clear()
+            self._idle.clear()
         else:
-            self.idle.set()
+            self._idle.set()
+            self._waited = False
+
+    async def settle(self) -> bool:
+        """Wait for work to end, for some seconds and once only for each spell of it; whether it has ended."""
+        if self._active and not self._waited:
+            self._waited = True
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SETTLE_SECONDS):
+                    await self._idle.wait()
+        return not self._active
 
     def describe(self) -> str | None:
         """What is going on, as "indexing, 40 %"; None if nothing is."""

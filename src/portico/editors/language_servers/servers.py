@@ -67,15 +67,18 @@ class LanguageServers:
             await server.end()
 
     def has_any(self, workspace: Path) -> bool:
-        return bool(self._installed(workspace))
+        settings = load_settings(config_folder(self._environ), workspace)
+        return bool(self._usable(server_catalog(settings.language_servers), workspace, settings.trusted))
 
     async def look_up(self, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult:
         if lookup.kind == "diagnostics" and not lookup.path:
             return await self._check_open_files(tree)
         async with self._about(tree, lookup.path) as asked:
             if asked.document is None:
-                return await lookups.find_symbols(asked.server, lookup.query)
-            return await _answer(asked.server, asked.document, lookup)
+                found = await lookups.find_symbols(asked.server, lookup.query)
+            else:
+                found = await _answer(asked.server, asked.document, lookup)
+            return _as_named(found, asked.server.tree, tree.folder)
 
     async def rename(self, tree: CodeTree, place: CodeLookup, name: str) -> Sequence[CodeFileEdit]:
         async with self._about(tree, place.path) as asked:
@@ -120,6 +123,7 @@ class LanguageServers:
                     checked += 1
                     found += result.problems
                     notes += [result.note] if result.note else []
+        found = list(_as_named(CodeLookupResult(problems=tuple(found)), folder, tree.folder).problems)
         told = f"Checked {checked} files that were changed or asked about. Give path to check another."
         return CodeLookupResult(problems=tuple(found), note=" ".join((*notes, told)))
 
@@ -164,18 +168,21 @@ class LanguageServers:
                 f"No language server is known for {path}.",
                 suggestion='Add one under "languageServers" in your settings.',
             )
-        installed = [
-            spec
-            for spec in suitable
-            if find_server_program(spec, workspace, self._environ, trusted=settings.trusted) is not None
-            and (settings.trusted or spec.untrusted_settings is not None)
-        ]
-        if real is None:
-            chosen = _most_common(installed, folder)
-        else:
-            chosen = (installed or suitable)[0]
+        usable = self._usable(suitable, workspace, settings.trusted)
+        chosen = _most_common(usable, folder) if real is None else (usable or suitable)[0]
         stamp = environment_stamp(folder, workspace)
         return _Target(chosen, workspace, folder, settings.trusted, stamp, real)
+
+    def _usable(
+        self, specs: Sequence[LanguageServerSpec], workspace: Path, trusted: bool
+    ) -> list[LanguageServerSpec]:
+        """The servers that are installed and may work on a folder."""
+        return [
+            spec
+            for spec in specs
+            if (trusted or spec.untrusted_settings is not None)
+            and find_server_program(spec, workspace, self._environ, trusted=trusted) is not None
+        ]
 
 
 def _most_common(specs: Sequence[LanguageServerSpec], folder: Path) -> LanguageServerSpec:
@@ -189,6 +196,22 @@ def _most_common(specs: Sequence[LanguageServerSpec], folder: Path) -> LanguageS
             suggestion="See which can be: portico code servers list",
         )
     return chosen
+
+
+def _as_named(result: CodeLookupResult, real: Path, named: Path) -> CodeLookupResult:
+    """The same answer for a tree that was named by a path with links in it."""
+    if real == named:
+        return result
+
+    def renamed(path: str) -> str:
+        place = Path(path)
+        return str(named / place.relative_to(real)) if place.is_relative_to(real) else path
+
+    return msgspec.structs.replace(
+        result,
+        places=tuple(msgspec.structs.replace(one, path=renamed(one.path)) for one in result.places),
+        problems=tuple(msgspec.structs.replace(one, path=renamed(one.path)) for one in result.problems),
+    )
 
 
 async def _answer(server: LanguageServer, document: OpenDocument, lookup: CodeLookup) -> CodeLookupResult:

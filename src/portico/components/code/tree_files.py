@@ -35,14 +35,14 @@ class FileSources(msgspec.Struct, frozen=True):
     on_disk: Callable[[Path], EditorFiles]
 
 
-class ClientFiles(msgspec.Struct, frozen=True, rename="camel"):
+class ClientFileAccess(msgspec.Struct, frozen=True, rename="camel"):
     """Whether the client of a chain reads and writes files."""
 
     read_text_file: bool = False
     write_text_file: bool = False
 
     @classmethod
-    def announced_in(cls, hello: msgspec.Raw) -> "ClientFiles":
+    def announced_in(cls, hello: msgspec.Raw) -> "ClientFileAccess":
         try:
             asked = codecs.decode_json(hello, _Hello)
         except msgspec.DecodeError:
@@ -51,18 +51,23 @@ class ClientFiles(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Capabilities(msgspec.Struct, frozen=True):
-    fs: ClientFiles | None = None
+    fs: ClientFileAccess | None = None
 
 
 class _Hello(msgspec.Struct, frozen=True, rename="camel"):
     client_capabilities: _Capabilities = _Capabilities()
 
 
-class SessionFiles:
+class TreeFiles:
     """Files of one session. Writes go to the client, so permissions and review see them like those of the agent."""
 
     def __init__(
-        self, proxy: Proxy, session: ChainSession, paths: SessionPaths, sources: FileSources, client: ClientFiles
+        self,
+        proxy: Proxy,
+        session: ChainSession,
+        paths: SessionPaths,
+        sources: FileSources,
+        client: ClientFileAccess,
     ) -> None:
         self._proxy = proxy
         self._session = session
@@ -87,7 +92,9 @@ class SessionFiles:
     async def change(self, title: str, edits: Sequence[CodeFileEdit]) -> None:
         """Write all files once the person agrees. ToolFailure if they do not, or one has changed meanwhile."""
         if not self._client.write_text_file:
-            raise ToolFailure("The editor of this session cannot write files. Make the change with your own tools.")
+            raise ToolFailure(
+                "The editor of this session cannot write files. Make the change with your own tools."
+            )
         before = {edit.path: await self._read_or_fail(edit.path) for edit in edits}
         await request_permission(self._proxy.node, self._question(title, edits, before))
         for edit in edits:
@@ -118,9 +125,7 @@ class SessionFiles:
         except RpcError as error:
             raise ToolFailure(f"{edit.path} was not written: {error.reason}") from error
 
-    def _question(
-        self, title: str, edits: Sequence[CodeFileEdit], before: dict[str, str]
-    ) -> ToolPermission:
+    def _question(self, title: str, edits: Sequence[CodeFileEdit], before: dict[str, str]) -> ToolPermission:
         diffs: list[acp.ToolCallContent] = [
             acp.Diff(path=edit.path, old_text=before[edit.path], new_text=edit.content or "")
             for edit in edits[:_MOST_DIFFS]
