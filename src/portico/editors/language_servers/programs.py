@@ -3,6 +3,7 @@
 A folder that is not trusted chooses no program: then only PATH and the user's own installations are looked at.
 """
 
+import hashlib
 import os
 import sys
 from collections.abc import Mapping
@@ -20,8 +21,15 @@ _PROJECT_FOLDERS = (Path(".venv/bin"), Path(".venv/Scripts"), Path("node_modules
 _INSTALLED_FOLDERS = (Path("bin"), Path("Scripts"), Path("node_modules/.bin"))
 
 
-def installation_folder(name: str, environ: Mapping[str, str]) -> Path:
-    return cache_folder(environ) / "language-servers" / name
+INSTALLED = ".installed"
+"""The file that says that an installation is complete."""
+
+
+def installation_folder(spec: LanguageServerSpec, environ: Mapping[str, str]) -> Path:
+    """The folder of a server in the user's cache, with another name for other versions."""
+    packages = spec.recipe.packages if spec.recipe is not None else ()
+    versions = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:8]
+    return cache_folder(environ) / "language-servers" / f"{spec.name}-{versions}"
 
 
 def find_server_program(
@@ -37,11 +45,11 @@ def find_server_program(
         return find_program(name, cwd=workspace, environ=environ)
     except CannotRun:
         pass
-    for folder in _INSTALLED_FOLDERS:
-        found = _program(installation_folder(spec.name, environ) / folder, name, environ)
-        if found is not None:
-            return found
-    return None
+    installed = installation_folder(spec, environ)
+    if not (installed / INSTALLED).exists():
+        return None
+    programs = (_program(installed / folder, name, environ) for folder in _INSTALLED_FOLDERS)
+    return next((program for program in programs if program is not None), None)
 
 
 def prepare(
