@@ -80,6 +80,8 @@ class ClientMethods:
                 return RpcReply([{"uri": path_to_uri(tree), "name": tree.name}])
             case "client/registerCapability":
                 self._capabilities().register(codecs.decode_json(params, RegistrationParams).registrations)
+                # It may be that diagnostics can be pulled from now on.
+                self.pushed.wake()
                 return RpcReply(None)
             case "client/unregisterCapability":
                 gone = codecs.decode_json(params, UnregistrationParams).unregisterations

@@ -56,8 +56,13 @@ class PushedDiagnostics:
         known = self._by_uri.get(uri)
         return known.items if known is not None and known.version is None and known.number > after else None
 
+    def wake(self) -> None:
+        """Have everything that waits look again."""
+        for waiting in self._waiting.values():
+            waiting.set()
+
     async def changed(self, uri: str) -> None:
-        """Wait for the next diagnostics of a file."""
+        """Wait for the next diagnostics of a file, or a `wake`."""
         event = self._waiting.setdefault(uri, asyncio.Event())
         event.clear()
         await event.wait()

@@ -30,16 +30,20 @@ _SEVERITIES: dict[int, Severity] = {1: "error", 2: "warning", 3: "information", 
 
 
 async def current_diagnostics(
-    server: LanguageServer, document: OpenDocument, *, seconds: float = WAIT_SECONDS
+    server: LanguageServer, document: OpenDocument, *, seconds: float | None = None
 ) -> list[Raw] | None:
     """The diagnostics of the version that the server has now; None if they are not known in time."""
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(WAIT_SECONDS if seconds is None else seconds):
             if server.spec.asks_tsserver:
                 return await pull_from_tsserver(server, document)
-            if (options := server.capabilities.options(_PULL)) is not None:
-                return await _pull(server, document, options.get("identifier"))
-            return await _await_push(server, document)
+            found = None
+            while found is None:
+                options = server.capabilities.options(_PULL)
+                if options is not None:
+                    return await _pull(server, document, options.get("identifier"))
+                found = await _await_push(server, document)
+            return found
     except TimeoutError:
         return None
 
@@ -76,23 +80,25 @@ async def _pull(server: LanguageServer, document: OpenDocument, identifier: str 
     params: dict[str, Any] = {"textDocument": {"uri": document.uri}}
     if identifier:
         params["identifier"] = identifier
-    answer = await server.request(_PULL, params, seconds=WAIT_SECONDS * 2)
+    answer = await server.request(_PULL, params, limit=WAIT_SECONDS * 2)
     try:
         return codecs.decode_json(answer, DiagnosticReport).items
     except msgspec.DecodeError as error:
         raise LanguageServerFailed(f"{server.name} sent a malformed answer: {error}") from error
 
 
-async def _await_push(server: LanguageServer, document: OpenDocument) -> list[Raw]:
+async def _await_push(server: LanguageServer, document: OpenDocument) -> list[Raw] | None:
+    """What the server pushed about the current version; None after something else has changed."""
     if server.changes > document.told_at:
         # Something else has changed since this version was told, and may have changed its problems.
         server.touch(document)
     version, pushed = document.version, server.pushed
-    while (found := pushed.of_version(document.uri, version)) is None:
-        if pushed.unversioned(document.uri, after=document.pushes_before) is not None:
-            return await _await_unversioned(server, document, version)
-        await pushed.changed(document.uri)
-    return found
+    if (found := pushed.of_version(document.uri, version)) is not None:
+        return found
+    if pushed.unversioned(document.uri, after=document.pushes_before) is not None:
+        return await _await_unversioned(server, document, version)
+    await pushed.changed(document.uri)
+    return None
 
 
 async def _await_unversioned(server: LanguageServer, document: OpenDocument, version: int) -> list[Raw]:

@@ -146,8 +146,9 @@ class LanguageServer:
         lines = self._stderr.decode(errors="replace").strip().splitlines()
         return f" Its last words: {plain_line(lines[-1], 300)}" if lines else ""
 
-    async def request(self, method: str, params: Any, *, seconds: float = REQUEST_SECONDS) -> Raw:
+    async def request(self, method: str, params: Any, *, limit: float | None = None) -> Raw:
         """Ask the server. LanguageServerFailed if it refuses, is silent or is gone."""
+        seconds = REQUEST_SECONDS if limit is None else limit
         try:
             async with asyncio.timeout(seconds):
                 return await self._request(method, params)

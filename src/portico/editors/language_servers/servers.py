@@ -74,11 +74,14 @@ class LanguageServers:
         if lookup.kind == "diagnostics" and not lookup.path:
             return await self._check_open_files(tree)
         async with self._about(tree, lookup.path) as asked:
-            if asked.document is None:
-                found = await lookups.find_symbols(asked.server, lookup.query)
-            else:
-                found = await _answer(asked.server, asked.document, lookup)
-            return _as_named(found, asked.server.tree, tree.folder)
+            try:
+                return await _answer(asked, tree, lookup)
+            except LanguageServerFailed:
+                if asked.server.running:
+                    raise
+        # It crashed over the question, or beside it: a new one gets the question once more.
+        async with self._about(tree, lookup.path) as asked:
+            return await _answer(asked, tree, lookup)
 
     async def rename(self, tree: CodeTree, place: CodeLookup, name: str) -> Sequence[CodeFileEdit]:
         async with self._about(tree, place.path) as asked:
@@ -214,7 +217,17 @@ def _as_named(result: CodeLookupResult, real: Path, named: Path) -> CodeLookupRe
     )
 
 
-async def _answer(server: LanguageServer, document: OpenDocument, lookup: CodeLookup) -> CodeLookupResult:
+async def _answer(asked: _Question, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult:
+    if asked.document is None:
+        found = await lookups.find_symbols(asked.server, lookup.query)
+    else:
+        found = await _answer_about(asked.server, asked.document, lookup)
+    return _as_named(found, asked.server.tree, tree.folder)
+
+
+async def _answer_about(
+    server: LanguageServer, document: OpenDocument, lookup: CodeLookup
+) -> CodeLookupResult:
     match lookup.kind:
         case "symbols":
             return await lookups.list_symbols(server, document)

@@ -10,7 +10,6 @@ from portico.editors.language_servers.memory import used_megabytes
 from portico.editors.language_servers.server import LanguageServer
 from portico.editors.language_servers.specification import ServerCommand
 from portico.editors.language_servers.tree_sync import TreeSync
-from portico.processes.tasks import cancel_and_wait
 from portico.sessions.ports import Clock
 
 log = logging.getLogger(__name__)
@@ -19,6 +18,7 @@ IDLE_SECONDS = 15 * 60.0
 CHECK_SECONDS = 5.0
 STABLE_SECONDS = 60.0
 _LONGEST_PAUSE = 60.0
+_UNPUNISHED = 2
 
 Prepare = Callable[[], Awaitable[ServerCommand]]
 Launch = Callable[[ServerCommand], Awaitable[LanguageServer]]
@@ -63,10 +63,14 @@ class SupervisedServer:
 
     async def end(self) -> None:
         """End the server; the next use starts it again."""
-        watch, self._watch = self._watch, None
         server, self._server = self._server, None
+        watch = self._watch
         if watch is not None and watch is not asyncio.current_task():
-            await cancel_and_wait(watch)
+            if server is not None:
+                watch.cancel()
+            # Otherwise it is ending the server itself.
+            await asyncio.wait({watch})
+            self._watch = None
         if server is not None:
             await server.end()
 
@@ -81,12 +85,11 @@ class SupervisedServer:
         return self._server, self._sync
 
     async def _start(self) -> None:
+        await self.end()
         pause = self._not_before - self._clock.monotonic()
         if pause > 0:
-            raise LanguageServerFailed(
-                f"{self._reason} That happened {self._failures} times in a row; "
-                f"{self.name} is not started again for {pause:.0f} s."
-            )
+            again = f" That was failure {self._failures} in a row." if self._failures > 1 else ""
+            raise LanguageServerFailed(f"{self._reason}{again} It is not started again for {pause:.0f} s.")
         try:
             server = await self._launch(await self._prepare())
             try:
@@ -102,17 +105,18 @@ class SupervisedServer:
         self._started_at = self._clock.monotonic()
         self._watch = asyncio.create_task(self._keep_watch(server), name=f"watch over {self.name}")
 
-    def _failed(self, reason: str) -> None:
-        """Note a failure: the second in a row is followed by a pause, and each later one by a longer one."""
+    def _failed(self, reason: str, *, pause: float = 0.0) -> None:
+        """Note a failure: the third in a row is followed by a pause, and each later one by a longer one."""
         self._failures += 1
         self._reason = reason
-        pause = 0.0 if self._failures < 2 else min(2.0 ** (self._failures - 2), _LONGEST_PAUSE)
+        if self._failures > _UNPUNISHED:
+            pause = max(pause, min(2.0 ** (self._failures - _UNPUNISHED - 1), _LONGEST_PAUSE))
         self._not_before = self._clock.monotonic() + pause
 
-    async def _bury(self, reason: str) -> None:
+    async def _bury(self, reason: str, *, pause: float = 0.0) -> None:
         if self._clock.monotonic() - self._started_at > STABLE_SECONDS:
             self._failures = 0
-        self._failed(reason)
+        self._failed(reason, pause=pause)
         await self.end()
 
     async def _keep_watch(self, server: LanguageServer) -> None:
@@ -124,7 +128,8 @@ class SupervisedServer:
                 log.warning("%s used %d MB; its limit is %d MB", self.name, used, limit)
                 await self._bury(
                     f"{self.name} used {used} MB of memory, more than its limit of {limit} MB, and was stopped. "
-                    f"The limit is languageServers.{self.name}.memoryMb in the settings."
+                    f"The limit is languageServers.{self.name}.memoryMb in the settings.",
+                    pause=_LONGEST_PAUSE,
                 )
                 return
             if not self.busy and self._clock.monotonic() - self.last_used > IDLE_SECONDS:
