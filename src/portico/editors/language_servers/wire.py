@@ -1,7 +1,7 @@
 """The messages of the Language Server Protocol that are read here, as values.
 
 Only fields that are used are named; everything else that a server sends is ignored. Why these are not the types of
-`lsprotocol` is said in docs/decisions/0022-own-types-for-language-servers.md.
+`lsprotocol` is said in docs/decisions/0025-own-types-for-language-servers.md.
 """
 
 from typing import Any
