@@ -307,6 +307,17 @@ def test_an_agent_whose_program_is_below_tmp_runs_and_sees_nothing_else_there(
     assert other in ran.stderr
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("place", ["proposal", "read-only"])
+def test_a_workspace_in_shared_memory_is_as_safe_as_any_other(backend: str, place: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="portico-test-") as base:
+        ground = Ground(House(Path(base)), (0, 0), "")
+        real = ground.house.real
+        shell = f"cat a.txt; echo x >'{real}/a.txt'; cat '{real}/.env' '{ground.house.home}/.netrc'"
+        ran = ground.run(backend, place, "sh", "-c", shell)
+        assert (ran.stdout, (real / "a.txt").read_text()) == (OLD, OLD), ran.stderr
+
+
 def test_a_worktree_takes_commits_and_no_hooks(ground: Ground) -> None:
     ran = ground.run(
         "bubblewrap", "worktree", "git", *House.identity, "commit", "--allow-empty", "-qm", "own"
