@@ -108,14 +108,6 @@ def http_entry(entry: McpServerEntry, url: str, headers: Mapping[str, str]) -> R
     return raw(made if entry.meta is None else {**made, "_meta": entry.meta})
 
 
-def free_name(wanted: str, taken: set[str]) -> str:
-    """A name that no other server has: agents know servers by their names, and keep one of two equal ones."""
-    name, number = wanted, 2
-    while name in taken:
-        name, number = f"{wanted}-{number}", number + 1
-    return name
-
-
 def accepts_mcp_over(kind: Literal["acp", "http"], initialized: Raw) -> bool:
     """Whether the result of `initialize` says that servers of this kind may be offered."""
     agent = fields_of(fields_of(initialized).get("agentCapabilities"))

@@ -48,7 +48,7 @@ from portico.conductor.permissions.request import (
 )
 from portico.conductor.permissions.suggested_rule import suggested_rule
 from portico.conductor.permissions.tool_calls import ToolCallTracker
-from portico.conductor.session_proxy import SessionFolders, SessionProxy
+from portico.conductor.session_folders import SessionFolders, SessionFoldersProxy
 from portico.domain import codecs
 from portico.rpc.messages import (
     CANCEL_REQUEST,
@@ -73,9 +73,9 @@ _STOP = "session/cancel"
 _OURS = frozenset({PERMISSION_DECIDED, FAULT, PROPOSAL_UPDATED})
 
 
-class PermissionBroker(SessionProxy):
+class PermissionBroker(SessionFoldersProxy):
     name = "permissions"
-    client_methods = SessionProxy.client_methods | {"initialize", _STOP, SESSION_LEFT}
+    client_methods = SessionFoldersProxy.client_methods | {"initialize", _STOP, SESSION_LEFT}
     agent_methods = frozenset({_ASK, "session/update", CANCEL_REQUEST}) | _OURS | ACTION_METHODS
 
     def __init__(

@@ -18,6 +18,7 @@ from portico.mcp.client import MOST_TOOLS, McpClient
 from portico.mcp.client_transport import McpServerFailed, McpServerTimedOut, McpTransport
 from portico.mcp.messages import ToolDeclaration
 from portico.mcp.protocol import McpImplementation
+from portico.mcp.server_names import unique_name
 from portico.porter.mcp_requests import ServerRequests
 from portico.porter.tools.mcp_tool import McpTool
 from portico.porter.tools.tool import ModelTool
@@ -46,7 +47,7 @@ class McpServers:
         *,
         can_ask: bool,
     ) -> None:
-        self._servers = _told_apart(servers)
+        self._servers = _with_unique_names(servers)
         self._folders = tuple(folders)
         self._environ = environ
         self._can_ask = can_ask
@@ -170,13 +171,11 @@ async def open_program(
     return await open_stdio(server.name, program, requests)
 
 
-def _told_apart(servers: Sequence[schema.McpServer]) -> tuple[schema.McpServer, ...]:
-    """The servers, none of which has the name of another."""
+def _with_unique_names(servers: Sequence[schema.McpServer]) -> tuple[schema.McpServer, ...]:
+    """The servers, with a number added to names that occur twice."""
     by_name: dict[str, schema.McpServer] = {}
     for server in servers:
-        name, number = server.name, 2
-        while name in by_name:
-            name, number = f"{server.name}-{number}", number + 1
+        name = unique_name(server.name, by_name)
         by_name[name] = msgspec.structs.replace(server, name=name)
     return tuple(by_name.values())
 
