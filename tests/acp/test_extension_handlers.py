@@ -34,9 +34,7 @@ async def both_sides(
 ) -> AsyncIterator[tuple[ClientSideConnection, AgentSideConnection]]:
     near, far = memory_pair()
     left = ClientSideConnection(near, Listener(), name="agent", serve={}, extensions=client)
-    right = AgentSideConnection(
-        far, name="client", serve={}, on_cancel=lambda _: None, extensions=agent
-    )
+    right = AgentSideConnection(far, name="client", serve={}, on_cancel=lambda _: None, extensions=agent)
     running = [asyncio.create_task(left.run()), asyncio.create_task(right.run())]
     try:
         async with asyncio.timeout(20):
