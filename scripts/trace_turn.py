@@ -31,7 +31,7 @@ PROMPT = "/write hello.txt\nhello\n"
 SERVICE = "/portico.v1.AgentService/"
 PATIENCE = 60.0
 # The lower layers: values, files, processes, settings, JSON-RPC. Nothing on the way of a prompt is decided there.
-LIBRARIES = frozenset({"api", "config", "domain", "files", "processes", "rpc", "sandbox"})
+LIBRARIES = frozenset({"api", "config", "domain", "files", "git", "processes", "project", "rpc", "sandbox"})
 GENERATED = ("api/v1/", "acp/_schema", "doors/connect/generated/")
 
 

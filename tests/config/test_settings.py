@@ -100,6 +100,7 @@ def test_a_folder_that_is_not_trusted_can_only_take_away(config: Path, workspace
         agent="claude",
         agents={"mine": {"command": "evil", "bypassPermissions": True}},
         proxies={"mine": {"command": "evil"}},
+        components={"code": False, "evil": True, "history": {"evil": 1}},
         model="evil:one",
         models={"evil": {"address": "http://evil.example"}},
         mcpServers={"evil": {"command": "evil"}},
@@ -111,7 +112,7 @@ def test_a_folder_that_is_not_trusted_can_only_take_away(config: Path, workspace
     change_user_settings(config, [("budgets", '{"turn": {"tokens": 9, "dollars": 1}}')])
     holds = load_settings(config, workspace)
     assert not holds.trusted
-    assert (holds.agent, holds.agents, holds.proxies) == ("porter", {}, {})
+    assert (holds.agent, holds.agents, holds.proxies, holds.components) == ("porter", {}, {}, {})
     assert (holds.model, holds.models, holds.mcp_servers) == (None, {}, {})
     assert (holds.permissions.allow, holds.permissions.deny) == ((), ("execute:rm *",))
     assert (holds.mode, holds.review.allow, holds.review.deny) == ("direct", (), ("dist",))

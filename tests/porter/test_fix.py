@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.porter.project.folder import ProjectFolder
-from portico.porter.project.formatters import find_formatters
+from portico.project.folder import ProjectFolder
+from portico.project.formatters import find_formatters
 from tests.porter.client import Client, connected, reject
 from tests.porter.projects import bring_along, only
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as schema
-from portico.porter.project.folder import ProjectFolder
-from portico.porter.project.runners import find_runners
+from portico.project.folder import ProjectFolder
+from portico.project.runners import find_runners
 from tests.porter.client import Client, connected, reject
 from tests.porter.projects import bring_along, only
 

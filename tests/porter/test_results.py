@@ -2,7 +2,7 @@
 
 import pytest
 
-from portico.porter.project.runner_output import SuiteResult, read_result
+from portico.project.runner_output import SuiteResult, read_result
 
 PYTEST = """
 FAILED tests/test_a.py::test_one - assert 1 == 2

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from portico.git.program import Git, GitResult
 from portico.review.checkpoints.lifecycle import Checkpoints
-from portico.review.git.program import Git, GitResult
 from tests.review.trees import checkpoints, git, repository, write
 
 

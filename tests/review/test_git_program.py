@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput
-from portico.review.git import program
-from portico.review.git.program import Git
+from portico.git import program
+from portico.git.program import Git
 
 MOMENTS = 100
 FIRST_SECONDS, STEP_SECONDS = 0.001, 0.00006

@@ -8,8 +8,8 @@ import pytest
 
 from portico.domain.errors import InvalidInput
 from portico.domain.events import CheckpointCreated, Notice, ProposalUpdated
+from portico.git.program import Git, GitResult
 from portico.review.checkpoints.held_files import SnapshotBounds
-from portico.review.git.program import Git, GitResult
 from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
 from tests.review.trees import checkpoints, content, git, repository, write

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied, SessionBusy, StoreFailed
-from portico.review.git.program import Git, translated
-from portico.review.git.repository import GitOperation, find_repository, need_repository
+from portico.git.program import Git, translated
+from portico.git.repository import GitOperation, find_repository, need_repository
 from tests.review.trees import git, repository, write
 from tests.support.waiting import wait_for_file
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import StoreFailed
-from portico.review.git.repository import find_repository
+from portico.git.repository import find_repository
 from tests.review.test_working_copies import told, working_copies
 from tests.review.trees import content, git, repository, write
 

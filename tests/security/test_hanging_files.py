@@ -18,12 +18,12 @@ from portico.config.settings import load_settings
 from portico.domain.errors import StoreFailed
 from portico.files.deadline import within_deadline
 from portico.files.regular import read_beginning, read_regular
+from portico.git.repository import find_repository, need_repository
 from portico.porter.model_loop.instructions import FILES, system_text
-from portico.porter.project.folder import ProjectFolder
 from portico.porter.scenarios.catalog import load_scenarios
 from portico.porter.workspace import Workspace
+from portico.project.folder import ProjectFolder
 from portico.prompts.catalog import PromptCatalog
-from portico.review.git.repository import find_repository, need_repository
 from tests.review.trees import repository
 from tests.support.program import Portico
 from tests.support.serving import Server
@@ -156,7 +156,7 @@ async def test_a_repository_with_such_a_file_is_refused_before_git_is_run(
     work = repository(tmp_path / "work")
     (work / name).unlink(missing_ok=True)
     make(work / name)
-    monkeypatch.setattr("portico.review.git.program.Git.ask", None)
+    monkeypatch.setattr("portico.git.program.Git.ask", None)
     if make is make_huge and name == ".git/packed-refs":
         return  # It may be as large as it has to be.
     with pytest.raises(StoreFailed, match=r"cannot be read: .*\."):
@@ -172,7 +172,7 @@ async def test_what_is_called_git_and_is_no_file_is_no_repository(tmp_path: Path
 async def test_git_that_waits_for_a_pipe_is_ended_at_its_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portico.review.git.repository._FINDING_SECONDS", 0.5)
+    monkeypatch.setattr("portico.git.repository._FINDING_SECONDS", 0.5)
     work = repository(tmp_path / "work")
     os.mkfifo(work / ".git" / "pipe")
     (work / ".git" / "config").write_text("[include]\n\tpath = pipe\n")

@@ -1,7 +1,7 @@
 """Portico's own ACP extensions: `_portico/` methods and the values under `_meta.portico`.
 
 A client that is Portico announces it in `initialize`, under `_meta.portico` of its capabilities;
-nobody else is sent any of these.
+no other client is sent any of these.
 """
 
 from typing import Annotated, Any, Literal, TypeVar
@@ -159,7 +159,7 @@ ExtensionMeta = TypeVar(
 
 
 def from_meta(meta: dict[str, Any] | None, kind: type[ExtensionMeta]) -> ExtensionMeta:
-    """What stands under `_meta.portico`; the default where there is nothing, or nothing that makes sense."""
+    """The value under `_meta.portico`; the default if it is missing or invalid."""
     try:
         return codecs.convert((meta or {}).get("portico", {}), kind)
     except msgspec.ValidationError:
@@ -167,7 +167,7 @@ def from_meta(meta: dict[str, Any] | None, kind: type[ExtensionMeta]) -> Extensi
 
 
 def placement_in(meta: Any) -> SessionPlacement:
-    """Where a session is to work, by the `_meta` of the request that opens it, whatever that is."""
+    """The folder of a session, from the `_meta` of the request that opens it."""
     return from_meta(meta if isinstance(meta, dict) else None, SessionPlacement)
 
 

@@ -45,7 +45,7 @@ def newest_version(package: str, environ: Mapping[str, str]) -> NpmPackage:
     done = _npm(("view", package, "version"), Path.home(), environ, _VIEW_SECONDS)
     version = done.strip().splitlines()[-1:] or [""]
     if not version[0]:
-        raise StoreFailed(f"npm knows no version of {package}.")
+        raise StoreFailed(f"npm has no version of {package}.")
     return NpmPackage(package, version[0])
 
 

@@ -11,14 +11,18 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from portico.acp import _schema as acp
 from portico.agents.exit_report import describe_exit
 from portico.agents.registry import AgentRegistry
+from portico.components.component import ComponentContext, ComponentUnavailable
+from portico.components.registry import ComponentRegistry, ComponentSwitches
 from portico.conductor.mcp_bridge.bridge import BridgeKind, McpBridge
 from portico.conductor.node import ChainNode, ProxyNode
 from portico.conductor.permissions.approvals import FileApprovals
@@ -26,7 +30,6 @@ from portico.conductor.permissions.broker import PermissionBroker
 from portico.conductor.permissions.policy import PermissionPolicy, parse_rule
 from portico.conductor.program_node import ProgramNode
 from portico.conductor.proxies.editor_context import EditorContext
-from portico.conductor.proxy import Proxy
 from portico.config.paths import config_folder, state_folder
 from portico.config.settings import AgentSetting, Settings, load_settings, read_user_settings
 from portico.domain.errors import AgentNotFound, InvalidInput
@@ -42,16 +45,13 @@ EDITOR_STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
 BYPASS_VARIABLE = "PORTICO_BYPASS_PERMISSIONS"
 
 
-ProxyFactory = Callable[[], Proxy]
-"""Makes the proxy of one chain."""
-
-
 class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the flags of one command add to the settings."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
+    components: ComponentSwitches = ComponentSwitches()
     mcp_bridge: BridgeKind = "stdio"
     mode: ReviewMode = "direct"
     trace: "TraceWriter | None" = None
@@ -74,7 +74,7 @@ class ChainPlan:
         on_start: Callable[[AgentProcess], None],
         watch: "ChainTrace | None" = None,
         reviews: "ReviewService | None" = None,
-        editor_tools: ProxyFactory | None = None,
+        components: ComponentRegistry | None = None,
     ) -> None:
         self._environ = environ
         self._options = options
@@ -83,7 +83,7 @@ class ChainPlan:
         self.programs: list[tuple[ProgramNode, AgentProcess]] = []
         self._watch = watch
         self._reviews = reviews
-        self._editor_tools = editor_tools
+        self._components = components
 
     async def nodes(
         self, spec: AgentSpec, workspace: Path, keeps_out: Callable[[Path], bool] = lambda _: False
@@ -104,8 +104,7 @@ class ChainPlan:
             approved_as=_approved_as(spec),
         )
         nodes.append(ProxyNode(broker))
-        if self._editor_tools is not None:
-            nodes.append(ProxyNode(self._editor_tools()))
+        nodes += await within_deadline(lambda: self._component_nodes(settings, workspace))
         nodes += [await self._program(name, settings, workspace) for name in self._options.proxies]
         nodes.append(ProxyNode(McpBridge(self._options.mcp_bridge)))
         return nodes
@@ -125,6 +124,23 @@ class ChainPlan:
             return after
         review = review_proxy(self._environ, spec.name, self._options.mode, self._reviews, keeps_out)
         return [ProxyNode(review), *after]
+
+    def _component_nodes(self, settings: Settings, workspace: Path) -> list[ChainNode]:
+        if self._components is None:
+            return []
+        nodes: list[ChainNode] = []
+        for choice in self._components.chosen(settings, self._options.components):
+            context = ComponentContext(
+                workspace=workspace,
+                environ=self._environ,
+                editor=acp.ClientCapabilities(),
+                agent=acp.AgentCapabilities(),
+                options=choice.options,
+            )
+            component = self._components.component(choice, settings.trusted_packages)
+            with suppress(ComponentUnavailable):
+                nodes += map(ProxyNode, component.plan(context))
+        return nodes
 
     def _policy(self, spec: AgentSpec, settings: Settings) -> PermissionPolicy:
         allowances = tuple(map(parse_rule, settings.permissions.allow))
@@ -166,7 +182,7 @@ class ChainPlan:
     async def _program(self, name: str, settings: Settings, workspace: Path) -> ChainNode:
         setting = settings.proxies.get(name)
         if setting is None:
-            from portico.app.installed_proxies import load_installed_proxy
+            from portico.components.entry_points import load_installed_proxy
 
             proxy = await asyncio.to_thread(load_installed_proxy, name, settings.trusted_packages)
             if proxy is not None:

@@ -9,8 +9,9 @@ from msgspec import Raw
 
 from portico.acp import extensions
 from portico.agents.process import LocalAgentLauncher
-from portico.app.chain import ChainOptions, ChainPlan, ProxyFactory
+from portico.app.chain import ChainOptions, ChainPlan
 from portico.app.taps import tap_stream
+from portico.components.registry import ComponentRegistry
 from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
 from portico.domain.values import SandboxStatus
@@ -34,14 +35,14 @@ class ChainedAgents:
         options: ChainOptions,
         agents: AgentLauncher,
         reviews: "ReviewService | None" = None,
-        editor_tools: ProxyFactory | None = None,
+        components: ComponentRegistry | None = None,
     ) -> None:
-        """With `reviews`, agents are given a tool to propose changes with; `editor_tools` gives them those."""
+        """With `reviews`, agents are given a tool to propose changes with; with `components`, theirs."""
         self._environ = environ
         self._options = options
         self._agents = agents
         self._reviews = reviews
-        self._editor_tools = editor_tools
+        self._components = components
 
     async def launch(
         self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
@@ -56,7 +57,7 @@ class ChainedAgents:
             programs.append,
             watch,
             self._reviews,
-            self._editor_tools,
+            self._components,
         )
         try:
             nodes = await plan.nodes(spec, workspace)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from portico import __version__
 from portico.agents.process import LocalAgentLauncher
 from portico.agents.sandbox_policy import SandboxPolicy
+from portico.app.built_in_components import open_components
 from portico.app.chain import NO_CHAIN_OPTIONS, ChainOptions
 from portico.app.chained_agents import ChainedAgents
 from portico.app.error_report import configure_log, show_notice
@@ -95,10 +96,10 @@ async def open_host(
         for notice in await reviews.recover_all():
             show_notice(notice)
         editors: EditorProvider = local if windows is None else windows.editors
-        tools = None if windows is None else windows.tools
+        components = open_components(windows)
         ports = Ports(
             store=store,
-            agents=ChainedAgents(environ, options, launcher, reviews, tools),
+            agents=ChainedAgents(environ, options, launcher, reviews, components),
             editors=editors,
             reviews=reviews,
             clock=clock,
@@ -117,6 +118,7 @@ async def open_host(
             yield Host(service, ports, reviews, attached)
         finally:
             await service.close()
+            await components.close()
     finally:
         await store.close()
 

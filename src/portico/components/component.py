@@ -33,4 +33,10 @@ class Component(ABC):
 
     @abstractmethod
     def plan(self, context: ComponentContext) -> Sequence[Proxy]:
-        """The proxies for one chain. Raises ComponentUnavailable if there is nothing to work with."""
+        """The proxies for one chain. Raises ComponentUnavailable if there is nothing to work with.
+
+        Runs in a thread, with a deadline, after the agent has answered `initialize`.
+        """
+
+    async def close(self) -> None:  # noqa: B027 - most components keep nothing running
+        """End what chains of this component share, when the process ends. A component is made once for all chains."""

@@ -5,6 +5,7 @@
 | `agent`              | project | workspace if trusted → user → built-in; never a command   |
 | `agents`             | user    | user → workspace if trusted                               |
 | `proxies`            | user    | user → workspace if trusted                               |
+| `components`         | user    | user → workspace if trusted; only what the user installed |
 | `model`              | user    | user → workspace if trusted                               |
 | `models`             | user    | user → workspace if trusted                               |
 | `budgets`            | both    | the lower of each, trusted or not                         |
@@ -28,7 +29,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 
@@ -78,6 +79,10 @@ class AgentSetting(ProgramSetting, frozen=True, kw_only=True, rename="camel", fo
     bypass_permissions: bool = False
 
 
+ComponentSetting = bool | dict[str, Any]
+"""Whether a component is on; options switch it on too."""
+
+
 class PermissionSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -101,6 +106,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     agent: str | None = None
     agents: dict[str, AgentSetting] = {}
     proxies: dict[str, ProgramSetting] = {}
+    components: dict[str, ComponentSetting] = {}
     model: str | None = None
     models: dict[str, ProviderSetting] = {}
     budgets: BudgetSetting = BudgetSetting()
@@ -118,6 +124,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     agent: str
     agents: dict[str, AgentSetting]
     proxies: dict[str, ProgramSetting]
+    components: dict[str, ComponentSetting]
     model: str | None
     models: dict[str, ProviderSetting]
     budgets: BudgetSetting
@@ -127,7 +134,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     sandbox: SandboxSetting
     trusted: bool
     trusted_packages: tuple[str, ...] = ()
-    """Installed packages whose proxies may run inside Portico."""
+    """Installed packages whose proxies and components may run inside Portico."""
     problems: tuple[str, ...] = ()
     """Problems of the workspace's file, which were ignored."""
 
@@ -146,6 +153,7 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
         agent=project.agent or user.agent or DEFAULT_AGENT,
         agents={**project.agents, **user.agents},
         proxies={**project.proxies, **user.proxies},
+        components={**project.components, **user.components},
         model=user.model or project.model,
         models={**project.models, **user.models},
         budgets=user.budgets.at_most(project.budgets),
@@ -215,7 +223,8 @@ def read_user_settings(config_folder: Path) -> SettingsFile:
 _DESCRIPTIONS = {
     "agent": "the agent of new sessions",
     "agents": "custom agents, by name",
-    "proxies": "proxy programs between you and every agent",
+    "proxies": "proxy programs that can join the chain to any agent",
+    "components": "components of the chain: on, off or options, by name",
     "model": "Porter's model, as provider:model",
     "models": "model providers: addresses, key variables, prices",
     "budgets": "what Porter may spend in a turn, a session and a day",
@@ -224,7 +233,7 @@ _DESCRIPTIONS = {
     "review": "how changes reach your files, and which files they may reach",
     "sandbox": "the sandbox of agents, and exceptions from it",
     "trustedWorkspaces": "folders whose settings may choose programs and permissions",
-    "trustedPackages": "installed packages whose proxies may run inside Portico",
+    "trustedPackages": "installed packages whose proxies and components may run inside Portico",
 }
 
 

@@ -45,7 +45,7 @@ class ServerRequests:
 
     @property
     def capabilities(self) -> dict[str, Any]:
-        """As the client announces them."""
+        """The capabilities that the client announces."""
         return {"roots": {}, **({"elicitation": {"form": {}}} if self._can_ask else {})}
 
     @contextmanager
@@ -107,7 +107,7 @@ def _wanted(params: Raw) -> _Wanted:
 def _with_defaults(
     reply: schema.CreateElicitationResponse, form: schema.ElicitationSchema
 ) -> schema.CreateElicitationResponse:
-    """Whoever accepts a form and leaves a field as it is means what stands in it."""
+    """The defaults of a form, which count for the fields that the person leaves unchanged."""
     if reply.action != "accept":
         return reply
     defaults = {name: one.default for name, one in form.properties.items() if one.default is not None}

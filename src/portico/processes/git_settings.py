@@ -3,7 +3,7 @@ nothing.
 
 A repository may name programs in its own config: hooks, monitors, pagers, signers, transports. What is set here
 comes after every config file. Filters and merge drivers have names that only the repository knows, so no setting
-can switch them off; commands that would run them work in a private git folder instead (`review.git`).
+can switch them off; commands that would run them work in a private git folder instead (`portico.git`).
 """
 
 import os
@@ -41,7 +41,7 @@ _ASKING = {"SSH_ASKPASS", "PAGER", "EDITOR", "VISUAL"}
 
 
 def safe_git_options() -> tuple[str, ...]:
-    """What stands between `git` and its command."""
+    """The options between `git` and its command."""
     return ("--no-pager", *(word for setting in SAFE_SETTINGS for word in ("-c", setting)))
 
 

@@ -8,11 +8,11 @@ import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload
+from portico.git.repository import need_repository
 from portico.review.apply import ApplyJob, CheckpointedApply
 from portico.review.branches.session_branches import PREFIX, FinishedWork, FinishMethod
 from portico.review.branches.worktree_merge import WorktreeMerge
 from portico.review.driver import ReviewParts
-from portico.review.git.repository import need_repository
 from portico.review.proposals.lifecycle import Proposals
 from portico.review.proposals.protection import Protection
 from portico.review.proposals.selection import SelectedFile

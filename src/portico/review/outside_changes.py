@@ -22,6 +22,7 @@ from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
 from portico.domain.secret_files import is_private
 from portico.files.private import make_private_folder, replace_private
 from portico.files.regular import read_regular
+from portico.git.repository import find_repository
 from portico.processes.tasks import cancel_and_wait
 from portico.review.checkpoints.comparison import ChangeKind
 from portico.review.checkpoints.lifecycle import Checkpoints
@@ -31,7 +32,6 @@ from portico.review.files.file_stats import FileStats, is_git_path, list_stats
 from portico.review.files.process_lock import cannot_write
 from portico.review.files.worker_thread import run_to_end
 from portico.review.git.file_lister import inside
-from portico.review.git.repository import find_repository
 from portico.review.session_records import file_name
 from portico.review.text.names import name_some
 

@@ -17,6 +17,7 @@ import msgspec
 from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ProposedFile, ReviewMode
+from portico.git.repository import ignored_files, need_repository
 from portico.review.apply import CheckpointedApply, ProposalDecisions, ProposalOutcome
 from portico.review.branches.session_branches import Branches, FinishMethod
 from portico.review.checkpoints.checkpoint import Checkpoint
@@ -28,7 +29,6 @@ from portico.review.files.atomic_apply import Applier
 from portico.review.files.leftovers import APPLIES, CHECKPOINTS
 from portico.review.files.rollbacks import Rollbacks
 from portico.review.finish import BranchFinish, FinishOutcome
-from portico.review.git.repository import ignored_files, need_repository
 from portico.review.outside_changes import OutsideChanges
 from portico.review.proposals.conflict_resolution import ConflictSides, Side
 from portico.review.proposals.lifecycle import Proposals

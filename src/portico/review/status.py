@@ -7,8 +7,8 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.reviews import ReviewMode
+from portico.git.repository import find_repository
 from portico.review.branches.session_branches import PREFIX, Branches
-from portico.review.git.repository import find_repository
 from portico.review.proposals.store import Proposal
 from portico.review.session_records import ReviewRecord
 from portico.review.working_copies.lifecycle import WorkingCopies
@@ -70,7 +70,7 @@ async def read_status(
 
 
 def reason_against_deletion(session: str, status: SessionReviewStatus) -> InvalidInput | None:
-    """Why a session should not be deleted: what that would lose, or leave behind."""
+    """The reason why a session should not be deleted: what that would lose or leave behind."""
     if status.files:
         named = "file" if status.files == 1 else "files"
         return InvalidInput(

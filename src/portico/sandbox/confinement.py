@@ -1,4 +1,4 @@
-"""What a confined program may read, write and reach, as a value for every backend."""
+"""Limits of a confined program: what it may read, write and reach, as a value for every backend."""
 
 import os
 from pathlib import Path

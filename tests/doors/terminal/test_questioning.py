@@ -196,7 +196,7 @@ class TestLooks:
         ("action", "by", "line"),
         [
             ("decline", "person", "✗ Declined: Where to?"),
-            ("decline", "nobody", "✗ Declined: Where to?, nobody could be asked"),
+            ("decline", "nobody", "✗ Declined: Where to?, no one could be asked"),
             ("cancel", "nobody", "✗ Canceled: Where to?"),
         ],
     )

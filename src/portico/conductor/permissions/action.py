@@ -1,8 +1,8 @@
 """The action that a permission request is about: its kind, commands, paths and addresses, normalised for
 rules.
 
-Everything here was said by the agent. What it said in a way that cannot be understood counts as
-unknown: no rule with a pattern allows it, and every denial of its kind meets it.
+All of it comes from the agent. What cannot be understood counts as unknown: no rule with a pattern allows it,
+and every deny rule of its kind applies to it.
 """
 
 import ntpath
@@ -19,7 +19,7 @@ from portico.acp import _schema as acp
 from portico.conductor.permissions.tool_input import ToolCommand, read_tool_input
 from portico.domain.protected_files import controlling_program
 
-# Following links takes time; what is about more files than this is about nobody knows what.
+# Following links takes time: a request with more paths than this counts as not understood.
 MAX_PATHS = 1_000
 _WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -29,9 +29,10 @@ _EXPANDED = ("~", "$", "%")
 
 
 class RequestedAction(msgspec.Struct, frozen=True, kw_only=True):
-    """`paths` has every name of every file: as it was given, and where it leads once links are followed.
+    """An action as rules see it.
 
-    A name inside the workspace, or the folder that stands for it, is relative to it, and any other is absolute.
+    `paths` has two names of every file: as given, and with links followed. Names inside the workspace, or in the
+    working copy that stands for it, are relative to it; all others are absolute.
     """
 
     agent: str
@@ -44,15 +45,15 @@ class RequestedAction(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
-    """What the request tells under keys of unknown meaning: each may be a path or a command."""
+    """Texts under keys of unknown meaning: each may be a path or a command."""
     understood: bool = True
-    """Whether all that the request tells is known by its meaning; no pattern allows what is not."""
+    """Whether every field of the request has a known meaning; if not, no pattern allows it."""
     approved_as: str = ""
-    """Whose approvals count, where the name of an agent does not say which program it is."""
+    """The agent whose approvals count, if the agent's name does not say which program it is."""
     in_working_copy: bool = False
-    """Whether it is about files of a folder that only stands for the workspace, and about nothing else."""
+    """Whether it is only about files of a working copy."""
     stays_in_working_copy: bool = False
-    """Whether the files are in such a folder, git's own among them, which are never written there."""
+    """Whether all its files are in a working copy, git's own included, which are never written there."""
     has_diff: bool = False
 
     @property
@@ -61,7 +62,7 @@ class RequestedAction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def acts(self) -> bool:
-        """Whether it changes a file or runs a command, of whatever kind its agent says that it is."""
+        """Whether it changes a file or runs a command, whatever kind the agent declares."""
         return self.changes_files or self.kind == "execute" or bool(self.commands)
 
     @property
@@ -80,7 +81,7 @@ class RequestedAction(msgspec.Struct, frozen=True, kw_only=True):
         return _is_windows(self.workspace)
 
     def is_rooted(self, name: str) -> bool:
-        """Whether a name, or a pattern for names, does not start from the workspace."""
+        """Whether a name or pattern is absolute, not relative to the workspace."""
         return _is_rooted(name, self.workspace)
 
     def absolute(self, name: str) -> str:
@@ -93,52 +94,56 @@ class RequestedAction(msgspec.Struct, frozen=True, kw_only=True):
 def requested_action(
     call: acp.ToolCallUpdate, *, agent: str, workspace: str, folder: str | None = None
 ) -> RequestedAction:
-    """What a permission request is about, once its tool call is completed by what was told before.
+    """The action that a completed tool call is about.
 
-    An agent may work in a `folder` that stands for the workspace. Then a file of the workspace itself has both
-    its names: what is denied stays denied there, and what is allowed in the folder is not allowed there.
+    An agent may work in a `folder` that stands for the workspace, a working copy. A file of the workspace itself
+    then has both names: denials for the workspace hold there, and allowances for the folder do not.
     """
     kind, title = call.kind or "other", call.title or call.name or ""
-    told = read_tool_input(call.raw_input, kind)
+    tool_input = read_tool_input(call.raw_input, kind)
     diffs = [part.path for part in call.content or () if isinstance(part, acp.Diff)]
-    given = [*(location.path for location in call.locations or ()), *diffs, *told.paths]
-    is_readable = not told.is_too_large and len(given) <= MAX_PATHS
-    understood = told.understood and is_readable and not any(path.startswith(_EXPANDED) for path in given)
+    given = [*(location.path for location in call.locations or ()), *diffs, *tool_input.paths]
+    is_readable = not tool_input.is_too_large and len(given) <= MAX_PATHS
+    understood = (
+        tool_input.understood and is_readable and not any(path.startswith(_EXPANDED) for path in given)
+    )
     if kind == "execute":
         understood = understood and not diffs
-        if understood and not told.commands and (line := title.strip().strip("`")):
-            told.commands.append(ToolCommand(line))
+        if understood and not tool_input.commands and (line := title.strip().strip("`")):
+            tool_input.commands.append(ToolCommand(line))
     root = folder or workspace
-    deed = RequestedAction(
+    action = RequestedAction(
         agent=agent,
         workspace=workspace,
         kind=kind,
         title=title,
-        commands=tuple(told.commands) if is_readable else (),
-        elsewhere=told.has_variables or not all(_is_there(path, root, kind) for path in told.folders),
+        commands=tuple(tool_input.commands) if is_readable else (),
+        elsewhere=tool_input.has_variables
+        or not all(_is_there(path, root, kind) for path in tool_input.folders),
         paths=_names(given, root) if is_readable else (),
-        addresses=tuple(told.addresses),
-        texts=tuple(told.texts) if kind == "execute" else _names(_path_like(told.texts), root),
+        addresses=tuple(tool_input.addresses),
+        texts=tuple(tool_input.texts) if kind == "execute" else _names(_path_like(tool_input.texts), root),
         understood=understood,
         has_diff=bool(diffs),
     )
     if folder is None:
-        return deed
+        return action
     own = (name for name in _names(given, workspace) if is_readable and not _is_rooted(name, workspace))
-    paths = tuple(dict.fromkeys((*deed.paths, *own)))
+    paths = tuple(dict.fromkeys((*action.paths, *own)))
     return msgspec.structs.replace(
-        deed,
+        action,
         paths=paths,
-        in_working_copy=_is_about_files_in(folder, deed),
-        stays_in_working_copy=bool(deed.paths) and not any(_is_rooted(name, folder) for name in deed.paths),
+        in_working_copy=_is_about_files_in(folder, action),
+        stays_in_working_copy=bool(action.paths)
+        and not any(_is_rooted(name, folder) for name in action.paths),
     )
 
 
-def _is_about_files_in(folder: str, deed: RequestedAction) -> bool:
-    """Whether a deed is about files in a folder and nothing else, and not about git's own, which no review shows."""
-    if not deed.understood or deed.commands or deed.addresses or deed.elsewhere or not deed.paths:
+def _is_about_files_in(folder: str, action: RequestedAction) -> bool:
+    """Whether an action is only about files in a folder, none of them git's own, which no review shows."""
+    if not action.understood or action.commands or action.addresses or action.elsewhere or not action.paths:
         return False
-    return not any(_is_rooted(name, folder) or _is_gits_own(name) for name in deed.paths)
+    return not any(_is_rooted(name, folder) or _is_gits_own(name) for name in action.paths)
 
 
 def _is_gits_own(path: str) -> bool:
@@ -156,7 +161,7 @@ def _is_rooted(name: str, workspace: str) -> bool:
 
 
 def _is_there(folder: Any, workspace: str, kind: str) -> bool:
-    """Whether a folder to work in is the workspace, or, for a command, one inside it."""
+    """Whether a working directory is the workspace or, for a command, a folder inside it."""
     if not isinstance(folder, str) or folder.startswith(_EXPANDED):
         return False
     place = _real(workspace, folder) or _seen_from(workspace, folder)
@@ -172,13 +177,13 @@ def _names(given: Iterable[str], workspace: str) -> tuple[str, ...]:
 
 
 def _both_names(workspace: str, path: str) -> tuple[str, ...]:
-    """A path as it was given, and where it leads once links are followed."""
+    """A path as given, and with links followed."""
     real = _real(workspace, path)
     return (_seen_from(workspace, path),) if real is None else (_seen_from(workspace, path), real)
 
 
 def _seen_from(workspace: str, path: str) -> str:
-    """The path relative to the workspace if it is inside, else absolute. Pure: no link is followed."""
+    """The path relative to the workspace if it is inside, else absolute. Follows no links."""
     path = _without_address(path)
     if _ADDRESS.match(path):
         return path
@@ -193,7 +198,7 @@ def _seen_from(workspace: str, path: str) -> str:
 
 
 def _real(workspace: str, path: str) -> str | None:
-    """The same once links are followed; None for paths of another machine."""
+    """The same with links followed; None for paths of another machine."""
     path = _without_address(path)
     if _is_windows(workspace) != (os.name == "nt") or "\0" in path or _ADDRESS.match(path):
         return None
@@ -202,7 +207,7 @@ def _real(workspace: str, path: str) -> str | None:
 
 
 def _without_address(path: str) -> str:
-    """A file's address as its path."""
+    """The path of a file: URI; other paths unchanged."""
     if not path.lower().startswith("file:/"):
         return path
     try:
@@ -212,7 +217,7 @@ def _without_address(path: str) -> str:
 
 
 def _normal(workspace: str, path: str) -> str:
-    """The absolute path, without detours and with plain slashes."""
+    """The absolute path, normalised, with forward slashes."""
     if _is_windows(workspace):
         return ntpath.normpath(ntpath.join(workspace, path)).replace("\\", "/")
     normal = posixpath.normpath(posixpath.join(workspace, path))

@@ -39,36 +39,36 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     last_used: int | None = None
     uses: int = 0
 
-    def covers(self, deed: RequestedAction) -> bool:
-        if self.agent not in (None, deed.approved_as or deed.agent) or self.workspace not in (
+    def covers(self, action: RequestedAction) -> bool:
+        if self.agent not in (None, action.approved_as or action.agent) or self.workspace not in (
             None,
-            deed.workspace,
+            action.workspace,
         ):
             return False
         try:
-            return parse_rule(self.rule).covers(deed)
+            return parse_rule(self.rule).covers(action)
         except InvalidInput:
-            log.warning("the approval %s has a rule that is none, and approves nothing", self.id)
+            log.warning("ignoring approval %s: its rule is not valid", self.id)
             return False
 
 
 class Approvals(Protocol):
-    """What the permission broker remembers for good, and what a person looks through later."""
+    """Approvals that outlive a session: used by the permission broker, listed and revoked by a person."""
 
     def list(self) -> tuple[Approval, ...]:
-        """All of them, oldest first. InvalidInput if they cannot be read."""
+        """All approvals, oldest first. InvalidInput if they cannot be read."""
         ...
 
     def add(self, rule: PermissionRule, *, workspace: str | None) -> Approval:
-        """Remember a rule for its agent; the same one twice is one. PorticoError if it cannot be kept."""
+        """Keep a rule for its agent; adding it again has no effect. PorticoError if it cannot be kept."""
         ...
 
     def revoke(self, approval_id: str) -> Approval:
-        """Forget one, by its id or a unique beginning of it. InvalidInput if there is none."""
+        """Remove one by its id or a unique prefix of it. InvalidInput if there is none."""
         ...
 
-    def use(self, deed: RequestedAction) -> Approval | None:
-        """The approval that covers a deed, counted as used once more. None too when nothing can be read."""
+    def use(self, action: RequestedAction) -> Approval | None:
+        """The approval that covers an action, with its use counted. None as well if none can be read."""
         ...
 
 
@@ -108,18 +108,18 @@ class FileApprovals:
             kept = self._read().approvals
             found = [one for one in kept if approval_id and one.id.startswith(approval_id)]
             if len(found) != 1:
-                what = "Several approvals begin" if found else "There is no approval that begins"
+                what = "Several approvals start" if found else "No approval starts"
                 raise InvalidInput(f"{what} with {approval_id!r}.", suggestion="List them to see their ids.")
             self._write(tuple(one for one in kept if one is not found[0]))
             return found[0]
 
-    def use(self, deed: RequestedAction) -> Approval | None:
+    def use(self, action: RequestedAction) -> Approval | None:
         if not self._path.exists():
             return None
         try:
             with self._changing():
                 kept = self._read().approvals
-                found = next((one for one in kept if one.covers(deed)), None)
+                found = next((one for one in kept if one.covers(action)), None)
                 if found is None:
                     return None
                 used = msgspec.structs.replace(found, last_used=self._now_ms(), uses=found.uses + 1)
@@ -158,7 +158,7 @@ class FileApprovals:
             raise _unusable(self._path, str(error)) from error
 
     def _write(self, approvals: tuple[Approval, ...]) -> None:
-        """The new file stands whole in place of the old one, or the old one stays."""
+        """Replace the file as a whole; if that fails, the old one stays."""
         data = msgspec.json.format(msgspec.json.encode(_Document(approvals=approvals)), indent=2) + b"\n"
         fresh = self._path.with_name(f"{self._path.name}.{secrets.token_hex(4)}.new")
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -175,15 +175,15 @@ class FileApprovals:
 
 
 def _require_own(status: os.stat_result, path: Path) -> None:
-    """What somebody else may have written is no approval of this person."""
+    """Refuse a file that other users may write: they could approve in this person's name."""
     if os.name == "nt":
         return
     if status.st_uid not in (os.getuid(), 0) or status.st_mode & _WRITABLE_BY_OTHERS:
-        raise _unusable(path, "somebody else may write to it")
+        raise _unusable(path, "other users may write to it")
 
 
 def _unusable(path: Path, why: str) -> InvalidInput:
     return InvalidInput(
         f"The approvals in {path} cannot be used: {why}.",
-        suggestion="Mend the file, or move it away to start with none.",
+        suggestion="Fix the file, or move it away to start with no approvals.",
     )

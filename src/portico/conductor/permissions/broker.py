@@ -1,10 +1,10 @@
 """The permission broker: a proxy that decides permission requests by policy and asks the client about the
 rest.
 
-The order is: denials, read-only sessions, what a person approved for the session or for good, allowances, the
-agent's bypass, the review that changes in a tree of the session's own are yet to meet, a person. What a denial may
-be meant for goes to a person straight away. It fails closed: whatever goes wrong on the way to a clear yes is a denial, and a denial is one of the agent's own options that reject, or
-an error where it offers none.
+The first that applies decides: a deny rule, a read-only session, a grant for the session or for good, an allow
+rule, the agent's bypass, the later review of changes in a working copy, and last a person. If a deny rule might
+apply, the person is asked at once. The broker fails closed: any failure on the way to a clear yes is a denial. A
+denial selects one of the agent's own reject options, or is an error if it offers none.
 """
 
 import asyncio
@@ -87,7 +87,7 @@ class PermissionBroker(SessionProxy):
         self._remembered = PermissionGrants(approvals)
         self._decisions = PolicyEvaluator(policy, self._remembered)
         self._grants = OneTimeGrants()
-        self._told = ToolCallTracker()
+        self._tool_calls = ToolCallTracker()
         self._client_knows_portico = False
         self._asked: dict[RequestId, BrokeredRequest] = {}
         self._withdrawn: set[RequestId] = set()
@@ -106,14 +106,14 @@ class PermissionBroker(SessionProxy):
 
     def from_agent(self, message: Message) -> None:
         if message.method == "session/update":
-            self._told.hear(message, self.folders)
+            self._tool_calls.record(message, self.folders)
             self.node.send_left(message)
         elif message.method == CANCEL_REQUEST:
             self._withdraw(message)
         elif message.method in _OURS:
             self._pass_over(message)
         elif message.method in CLIENT_REQUEST_METHODS:
-            self._run_errand(message)
+            self._handle_client_request(message)
         elif message.is_request:
             self._take(message)
 
@@ -124,17 +124,17 @@ class PermissionBroker(SessionProxy):
                 self.tell_client(CANCEL_REQUEST, CancelParams(shown_id))
         self._remembered.forget(session_id)
         self._grants.forget(session_id)
-        self._told.forget(session_id)
+        self._tool_calls.forget(session_id)
 
     def _leave(self, message: Message) -> None:
-        """The client has left a session: from now on nothing is decided in its name."""
+        """Forget a session that the client has left: nothing is decided in its name any more."""
         with suppress(msgspec.DecodeError):
             session_id = codecs.decode_json(message.params, SessionLeft).session_id
             if self.folders.pop(session_id, None) is not None:
                 self.session_ended(session_id)
 
     def _stop(self, message: Message) -> None:
-        """A turn is stopped, and so is what is asked in it: no agent waits for a yes, and none comes after that."""
+        """Cancel the open permission requests of a turn that is stopped."""
         self.node.send_right(message)
         with suppress(msgspec.DecodeError):
             session_id = codecs.decode_json(message.params, acp.CancelNotification).session_id
@@ -145,8 +145,8 @@ class PermissionBroker(SessionProxy):
                     self._answer(question, acp.RequestPermissionResponse(outcome=outcome))
 
     def _pass_over(self, message: Message) -> None:
-        """An agent speaks in Portico's own name: a decision that nobody made must not look like one."""
-        detail = f"{message.method} is for Portico to say, not for {self._agent}"
+        """Refuse a message that only Portico may send, so that an agent cannot forge a decision."""
+        detail = f"{message.method} may be sent by Portico only, not by {self._agent}"
         log.warning("passed over: %s", detail)
         self.refuse_agent(message, RpcError(METHOD_NOT_FOUND, detail))
         if self._client_knows_portico:
@@ -154,51 +154,49 @@ class PermissionBroker(SessionProxy):
                 FAULT, fault_notification(make_fault("bad_params", detail, bytes(message.params)))
             )
 
-    def _run_errand(self, message: Message) -> None:
-        """Let the client do what nothing denies; a person is asked first about what is protected or in doubt."""
-        errand = read_client_request(message, self.node.next_id())
-        root = None if errand is None else self._session_of(errand.session_id)
-        if errand is None and message.method in ACTION_METHODS and self.folders:
-            self.refuse_agent(
-                message, RpcError(INVALID_PARAMS, f"{message.method}: the parameters do not fit")
-            )
+    def _handle_client_request(self, message: Message) -> None:
+        """Pass a request on to the client unless it is denied; ask a person first if it is protected or in doubt."""
+        requested = read_client_request(message, self.node.next_id())
+        root = None if requested is None else self._session_of(requested.session_id)
+        if requested is None and message.method in ACTION_METHODS and self.folders:
+            self.refuse_agent(message, RpcError(INVALID_PARAMS, f"{message.method}: invalid parameters"))
             return
-        if errand is None or root is None:
+        if requested is None or root is None:
             self.node.send_left(message)
             return
         reads_only = self.folders[root].reads_only
-        deed = self._deed(errand.call, self.folders[root])
-        denial = self._decisions.denial(deed, reads_only=reads_only)
+        action = self._action_of(requested.call, self.folders[root])
+        denial = self._decisions.denial(action, reads_only=reads_only)
         if denial is None and (
             message.method in READ_METHODS
-            or not self._decisions.needs_person(deed)
-            or (self._client_knows_portico and deed.is_git_internal)  # It refuses that by itself.
-            or self._grants.use(root, deed)
-            or self._decisions.allowance(root, deed, reads_only=reads_only) is not None
+            or not self._decisions.needs_person(action)
+            or (self._client_knows_portico and action.is_git_internal)  # It refuses that by itself.
+            or self._grants.use(root, action)
+            or self._decisions.allowance(root, action, reads_only=reads_only) is not None
         ):
             self.node.send_left(message)
             return
-        question = request_for_client_method(message, errand.call, deed, root, self._suggestion(deed))
+        question = request_for_client_method(message, requested.call, action, root, self._suggestion(action))
         if denial is None:
             self._show(question)
         else:
             self._carry_out(question, denial)
 
     def _session_of(self, session_id: str) -> str | None:
-        """The open session that an errand belongs to; for one of a session that is not open, the strictest."""
-        root = self._told.root_of(session_id)
+        """The open session that a client request belongs to; the strictest one if its session is not open."""
+        root = self._tool_calls.root_of(session_id)
         if root in self.folders:
             return root
         return min(self.folders, key=lambda one: not self.folders[one].reads_only, default=None)
 
-    def _deed(self, call: acp.ToolCallUpdate, folders: SessionFolders) -> RequestedAction:
+    def _action_of(self, call: acp.ToolCallUpdate, folders: SessionFolders) -> RequestedAction:
         folder = None if folders.copy_of is None else folders.cwd
-        deed = requested_action(call, agent=self._agent, workspace=folders.workspace, folder=folder)
-        return msgspec.structs.replace(deed, approved_as=self._approved_as)
+        action = requested_action(call, agent=self._agent, workspace=folders.workspace, folder=folder)
+        return msgspec.structs.replace(action, approved_as=self._approved_as)
 
-    def _suggestion(self, deed: RequestedAction) -> PermissionRule | None:
-        """The rule to offer; none where no rule would help, because a denial is in doubt."""
-        return None if self._decisions.may_be_denied(deed) else suggested_rule(deed)
+    def _suggestion(self, action: RequestedAction) -> PermissionRule | None:
+        """The rule to offer; None if a deny rule might apply, because no allow rule would help then."""
+        return None if self._decisions.may_be_denied(action) else suggested_rule(action)
 
     def _take(self, message: Message) -> None:
         try:
@@ -206,18 +204,18 @@ class PermissionBroker(SessionProxy):
         except msgspec.DecodeError as error:
             self.refuse_agent(message, RpcError(INVALID_PARAMS, f"{_ASK}: {error}"))
             return
-        root = self._told.root_of(asked.session_id)
+        root = self._tool_calls.root_of(asked.session_id)
         if root not in self.folders:
             log.warning("%s asked for a permission in a session that is not open", self._agent)
             self._reject(message, PermissionOptions(asked.options))
             return
-        call = self._told.complete(asked.session_id, asked.tool_call)
-        deed = self._deed(call, self.folders[root])
+        call = self._tool_calls.complete(asked.session_id, asked.tool_call)
+        action = self._action_of(call, self.folders[root])
         once = PermissionOptions(asked.options).allow_once
-        suggestion = None if once is None else self._suggestion(deed)
-        question = request_from_agent(message, asked, deed, root, suggestion)
+        suggestion = None if once is None else self._suggestion(action)
+        question = request_from_agent(message, asked, action, root, suggestion)
         decision = self._decide(question)
-        if decision is None and once is not None and _is_reviewed(deed):
+        if decision is None and once is not None and _is_reviewed(action):
             self._select(message, once)
         elif decision is None:
             self._show(question)
@@ -226,12 +224,12 @@ class PermissionBroker(SessionProxy):
 
     def _decide(self, question: BrokeredRequest) -> PolicyDecision | None:
         """What was decided beforehand; None leaves it to a person."""
-        deed, reads_only = question.deed, self.folders[question.root].reads_only
-        if (denial := self._decisions.denial(deed, reads_only=reads_only)) is not None:
+        action, reads_only = question.action, self.folders[question.root].reads_only
+        if (denial := self._decisions.denial(action, reads_only=reads_only)) is not None:
             return denial
         if question.choices.allow_once is None or self._is_one_of_several(question):
             return None
-        return self._decisions.allowance(question.root, deed, reads_only=reads_only)
+        return self._decisions.allowance(question.root, action, reads_only=reads_only)
 
     def _is_one_of_several(self, question: BrokeredRequest) -> bool:
         """Whether a client that hears of decisions is being asked about the same tool call already.
@@ -259,7 +257,7 @@ class PermissionBroker(SessionProxy):
             self._deny(question)
 
     def _show(self, question: BrokeredRequest) -> None:
-        """Show the question under an id of our own, so that no second answer to it means anything."""
+        """Ask the client under an id of our own, so that a second answer has no effect."""
         shown_id, params = self.node.next_id(), question.params
         if self._client_knows_portico:
             params = wire.with_scopes(params, question.suggestion)
@@ -305,31 +303,31 @@ class PermissionBroker(SessionProxy):
                 self._remember(question, rule, scope)
 
     def _shows_our_options(self, question: BrokeredRequest) -> bool:
-        """Not where the client has a better way, nor where another broker nearer to the agent shows its own."""
+        """Whether to add Portico's options: not if the client knows scopes, nor if another broker added its own."""
         taken = any(option in question.choices for option in wire.PORTICO_OPTIONS)
         return not self._client_knows_portico and question.suggestion is not None and not taken
 
     def _remember(
         self, question: BrokeredRequest, rule: PermissionRule, scope: Literal["session", "always"]
     ) -> None:
-        """Keep a rule. Other questions of the session that it answers are taken back from the client."""
-        kept = self._remembered.remember(question.root, question.deed, rule, scope)
+        """Keep a rule, and withdraw the session's other open requests that it covers."""
+        kept = self._remembered.remember(question.root, question.action, rule, scope)
         if kept is None:
             return
         for shown_id, other in list(self._asked.items()):
             once = other.choices.allow_once
             if other.root != question.root or self._is_one_of_several(other):
                 continue
-            if self._decisions.may_be_denied(other.deed):
+            if self._decisions.may_be_denied(other.action):
                 continue
-            if once is not None and kept.covers(other.deed):
+            if once is not None and kept.covers(other.action):
                 del self._asked[shown_id]
                 self._carry_out(other, PolicyDecision("allowed", "approval", kept.unscoped))
                 if not self._client_knows_portico:
                     self.tell_client(CANCEL_REQUEST, CancelParams(shown_id))
 
     def _withdraw(self, message: Message) -> None:
-        """The agent takes a request back; a question of ours is known to the client by another id."""
+        """Pass on that the agent cancels a request, under the id that the client knows it by."""
         taken_back = cancelled_request_id(message.params)
         for shown_id, question in self._asked.items():
             if question.message.id == taken_back:
@@ -344,12 +342,12 @@ class PermissionBroker(SessionProxy):
         self._answer(question, acp.RequestPermissionResponse(outcome=outcome), allows=True)
 
     def _grant(self, question: BrokeredRequest) -> None:
-        """Remember that it was allowed, if the agent will have the client do it and that would be asked about."""
-        if not question.is_client_request and self._decisions.needs_person(question.deed):
-            self._grants.add(question.root, question.deed)
+        """Remember that it was allowed, if the agent will send a client request that would be asked about again."""
+        if not question.is_client_request and self._decisions.needs_person(question.action):
+            self._grants.add(question.root, question.action)
 
     def _answer(self, question: BrokeredRequest, answer: Any, *, allows: bool = False) -> None:
-        """Answer the agent. An errand that is allowed goes on to the client, who answers it."""
+        """Answer the agent. A client request that is allowed goes on to the client, which answers it."""
         if not question.is_client_request:
             self.answer_agent(question.message, answer)
         elif allows:
@@ -375,7 +373,7 @@ class PermissionBroker(SessionProxy):
         self.answer_agent(message, acp.RequestPermissionResponse(outcome=outcome))
 
     async def _deny_at_the_end(self) -> None:
-        """Belongs to the chain, which cancels it when an end is gone: nobody can answer any more."""
+        """Deny what is still open when the chain ends: it cancels this task once a client or agent is gone."""
         try:
             await asyncio.get_running_loop().create_future()
         finally:
@@ -383,15 +381,15 @@ class PermissionBroker(SessionProxy):
                 self._deny(self._asked.popitem()[1])
 
 
-def _is_reviewed(deed: RequestedAction) -> bool:
-    """Whether the person will look at a change before it reaches a file, and so need not be asked about making it.
+def _is_reviewed(action: RequestedAction) -> bool:
+    """Whether the person reviews a change before it reaches a file, and so need not be asked about making it.
 
-    It leaves no trace as a permission: the trace is the proposal.
+    It is not recorded as a permission: the proposal is the record.
     """
-    return deed.in_working_copy and deed.changes_files
+    return action.in_working_copy and action.changes_files
 
 
 def _why(decision: PolicyDecision) -> str:
     if decision.source == "read_only":
-        return "This session only reads; nothing is written and nothing is run in it."
+        return "This session is read-only: it writes no files and runs no commands."
     return f"denied by the rule {decision.rule}"

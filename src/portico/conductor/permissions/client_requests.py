@@ -1,6 +1,6 @@
 """File and terminal requests of an agent, described as tool calls so that deny rules apply to them.
 
-It asks nobody's leave by that; but what was denied beforehand is not done in its name either.
+Such a request asks for no permission, but a deny rule holds for it as well.
 """
 
 from contextlib import suppress
@@ -38,15 +38,15 @@ class _Command(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def read_client_request(message: Message, call_id: str) -> ClientRequest | None:
-    """The errand of a request, under an id of its own; None where nothing can be read that could be done."""
+    """A client request as a tool call with the given id; None if its parameters cannot be read."""
     with suppress(msgspec.DecodeError):
         if message.method == _RUN:
             wanted = codecs.decode_json(message.params, _Command)
             title = " ".join((wanted.command, *(wanted.args or ())))
-            told: dict[str, Any] = {"command": wanted.command, "args": wanted.args}
-            told |= {"cwd": wanted.cwd, "env": wanted.env}
-            told = {name: value for name, value in told.items() if value}
-            call = acp.ToolCallUpdate(tool_call_id=call_id, kind="execute", title=title, raw_input=told)
+            fields: dict[str, Any] = {"command": wanted.command, "args": wanted.args}
+            fields |= {"cwd": wanted.cwd, "env": wanted.env}
+            given = {name: value for name, value in fields.items() if value}
+            call = acp.ToolCallUpdate(tool_call_id=call_id, kind="execute", title=title, raw_input=given)
             return ClientRequest(wanted.session_id, call)
         file = codecs.decode_json(message.params, _File)
         kind: Literal["read", "edit"] = "read" if message.method == _READ else "edit"

@@ -21,34 +21,36 @@ class PolicyEvaluator:
         self._policy = policy
         self._remembered = remembered
 
-    def denial(self, deed: RequestedAction, *, reads_only: bool) -> PolicyDecision | None:
-        """Why a request is denied whatever else holds; None if it is not."""
-        if (rule := self._policy.denying_rule(deed)) is not None:
+    def denial(self, action: RequestedAction, *, reads_only: bool) -> PolicyDecision | None:
+        """The denial of an action, which nothing overrides; None if it is not denied."""
+        if (rule := self._policy.denying_rule(action)) is not None:
             return PolicyDecision("denied", "deny_rule", rule.text)
-        return PolicyDecision("denied", "read_only") if reads_only and deed.acts else None
+        return PolicyDecision("denied", "read_only") if reads_only and action.acts else None
 
-    def allowance(self, session_id: str, deed: RequestedAction, *, reads_only: bool) -> PolicyDecision | None:
-        """What allows a request that is not denied; None leaves it to a person.
+    def allowance(
+        self, session_id: str, action: RequestedAction, *, reads_only: bool
+    ) -> PolicyDecision | None:
+        """The allowance of an action that is not denied; None leaves it to a person.
 
         In a session that only reads, a tool that may do anything is allowed by its name only.
         """
-        if self.may_be_denied(deed):
+        if self.may_be_denied(action):
             return None
-        needs_name = reads_only and deed.kind == "other"
-        approved = self._remembered.find_covering_rule(session_id, deed)
+        needs_name = reads_only and action.kind == "other"
+        approved = self._remembered.find_covering_rule(session_id, action)
         if approved is not None and (":" in approved or not needs_name):
             return PolicyDecision("allowed", "approval", approved)
         for rule in self._policy.allow:
-            if rule.covers(deed) and not (needs_name and rule.pattern is None):
+            if rule.covers(action) and not (needs_name and rule.pattern is None):
                 return PolicyDecision("allowed", "allow_rule", rule.text)
-        if self._policy.bypass and not needs_name and not deed.is_protected:
+        if self._policy.bypass and not needs_name and not action.is_protected:
             return PolicyDecision("allowed", "bypass")
         return None
 
-    def needs_person(self, deed: RequestedAction) -> bool:
-        """Whether a person has to be asked about what the agent has the client do without asking."""
-        return (deed.is_protected and not deed.stays_in_working_copy) or self.may_be_denied(deed)
+    def needs_person(self, action: RequestedAction) -> bool:
+        """Whether a person has to be asked about a client request, which asks for no permission itself."""
+        return (action.is_protected and not action.stays_in_working_copy) or self.may_be_denied(action)
 
-    def may_be_denied(self, deed: RequestedAction) -> bool:
-        """Whether a denial may be meant for it."""
-        return self._policy.possibly_denying_rule(deed) is not None
+    def may_be_denied(self, action: RequestedAction) -> bool:
+        """Whether a deny rule may apply."""
+        return self._policy.possibly_denying_rule(action) is not None

@@ -17,15 +17,15 @@ class OneTimeGrants:
     def __init__(self) -> None:
         self._unused: dict[str, list[RequestedAction]] = {}
 
-    def add(self, session_id: str, deed: RequestedAction) -> None:
+    def add(self, session_id: str, action: RequestedAction) -> None:
         unused = self._unused.setdefault(session_id, [])
-        unused.append(deed)
+        unused.append(action)
         del unused[:-_MOST]
 
-    def use(self, session_id: str, deed: RequestedAction) -> bool:
-        """Whether this was granted; the grant is used up then."""
+    def use(self, session_id: str, action: RequestedAction) -> bool:
+        """Whether this was granted. The grant is used up."""
         unused = self._unused.get(session_id, [])
-        found = next((grant for grant in unused if _includes(grant, deed)), None)
+        found = next((grant for grant in unused if _includes(grant, action)), None)
         if found is not None:
             unused.remove(found)
         return found is not None
@@ -34,9 +34,9 @@ class OneTimeGrants:
         self._unused.pop(session_id, None)
 
 
-def _includes(grant: RequestedAction, deed: RequestedAction) -> bool:
-    same_commands = {one.text for one in grant.commands} == {one.text for one in deed.commands}
-    return same_commands and set(grant.paths).issuperset(deed.paths)
+def _includes(grant: RequestedAction, action: RequestedAction) -> bool:
+    same_commands = {one.text for one in grant.commands} == {one.text for one in action.commands}
+    return same_commands and set(grant.paths).issuperset(action.paths)
 
 
 log = logging.getLogger(__name__)
@@ -47,34 +47,34 @@ class PermissionGrants:
         self._approvals = approvals
         self._for_session: dict[str, list[PermissionRule]] = {}
 
-    def find_covering_rule(self, session_id: str, deed: RequestedAction) -> str | None:
-        """The rule that a person approved and that covers the deed, as it is written."""
-        rule = find_covering_rule(self._for_session.get(session_id, ()), deed)
+    def find_covering_rule(self, session_id: str, action: RequestedAction) -> str | None:
+        """The text of a rule that a person approved and that covers the action."""
+        rule = find_covering_rule(self._for_session.get(session_id, ()), action)
         if rule is not None:
             return rule.unscoped
-        approval = self._approvals.use(deed)
+        approval = self._approvals.use(action)
         return None if approval is None else approval.rule
 
     def remember(
         self,
         session_id: str,
-        deed: RequestedAction,
+        action: RequestedAction,
         rule: PermissionRule,
         scope: Literal["session", "always"],
     ) -> PermissionRule | None:
-        """Keep a rule for the deed's agent; None, and nothing is kept, if it does not cover the deed."""
-        if not rule.covers(deed):
+        """Keep a rule for the action's agent; None if it does not cover the action, and then nothing is kept."""
+        if not rule.covers(action):
             log.warning("an answer was taken for once, because %r does not cover it", rule.text)
             return None
-        kept = msgspec.structs.replace(rule, agent=deed.agent)
+        kept = msgspec.structs.replace(rule, agent=action.agent)
         if scope == "always":
             try:
-                approved = msgspec.structs.replace(kept, agent=deed.approved_as or deed.agent)
-                self._approvals.add(approved, workspace=deed.workspace)
+                approved = msgspec.structs.replace(kept, agent=action.approved_as or action.agent)
+                self._approvals.add(approved, workspace=action.workspace)
             except PorticoError as error:
                 log.warning("an approval holds for this session only: %s", error.message)
             else:
-                # Only there, so that taking it back takes it back here too.
+                # Kept there only, so that revoking it takes effect here too.
                 return kept
         rules = self._for_session.setdefault(session_id, [])
         if kept not in rules:
@@ -86,7 +86,7 @@ class PermissionGrants:
 
 
 def rule_to_keep(text: str | None, suggestion: PermissionRule) -> PermissionRule | None:
-    """The rule that a client asked to keep, or the suggested one; None if what it asked for is no rule."""
+    """The rule that a client asked to keep, or the suggested one; None if its text is not a valid rule."""
     if text is None:
         return suggestion
     try:

@@ -27,7 +27,7 @@ from portico.domain.errors import InvalidInput
 from portico.domain.protected_files import controlling_program
 
 KINDS = (*get_args(acp.ToolKind), "all")
-# Whose deeds are neither commands nor files; they are known by their title alone.
+# Kinds whose actions are neither commands nor files: rules match their title.
 TITLED_KINDS = frozenset({"search", "think", "fetch", "switch_mode", "other"})
 _FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
 _SHELL = re.compile(r"[;&|<>$`(){}\\\x00-\x08\x0a-\x1f\x7f]")
@@ -47,69 +47,71 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     @property
     def unscoped(self) -> str:
-        """As it is written when the agent is said elsewhere."""
+        """The rule without its agent."""
         return self.kind if self.pattern is None else f"{self.kind}:{self.pattern}"
 
-    def covers(self, deed: RequestedAction) -> bool:
-        """Whether everything that the deed is about falls under this rule."""
-        if not self._speaks_of(deed) or self._is_about_less(deed):
+    def covers(self, action: RequestedAction) -> bool:
+        """Whether every part of the action falls under this rule."""
+        if not self._speaks_of(action) or self._is_about_less(action):
             return False
         if self.pattern is None:
-            return not deed.is_protected
-        if deed.elsewhere or (deed.commands and deed.kind != "execute"):
+            return not action.is_protected
+        if action.elsewhere or (action.commands and action.kind != "execute"):
             return False
-        if deed.kind == "execute":
-            within = not any(map(deed.is_rooted, deed.paths)) and not deed.addresses
-            return bool(deed.understood and within and deed.commands) and all(
-                self._covers_command(command.text) for command in deed.commands
+        if action.kind == "execute":
+            within = not any(map(action.is_rooted, action.paths)) and not action.addresses
+            return bool(action.understood and within and action.commands) and all(
+                self._covers_command(command.text) for command in action.commands
             )
-        if deed.kind in TITLED_KINDS and not deed.is_protected and self._covers_title(deed):
+        if action.kind in TITLED_KINDS and not action.is_protected and self._covers_title(action):
             return True
-        known = deed.understood and bool(deed.paths) and not deed.addresses
-        return known and all(self._covers_path(path, deed) for path in deed.paths)
+        known = action.understood and bool(action.paths) and not action.addresses
+        return known and all(self._covers_path(path, action) for path in action.paths)
 
-    def touches(self, deed: RequestedAction) -> bool:
-        """Whether anything that the deed is about falls under this rule, or cannot be told."""
-        if self._speaks_of(deed) and self.pattern is None:
+    def touches(self, action: RequestedAction) -> bool:
+        """Whether any part of the action falls under this rule, or is not known."""
+        if self._speaks_of(action) and self.pattern is None:
             return True
-        if self._speaks_of_commands(deed):
-            if deed.kind == "execute" and not deed.commands:
+        if self._speaks_of_commands(action):
+            if action.kind == "execute" and not action.commands:
                 return True
-            if self.pattern is None or any(map(self._touches_line, _lines(deed))):
+            if self.pattern is None or any(map(self._touches_line, _lines(action))):
                 return True
-        if not self._speaks_of(deed) or deed.kind == "execute":
+        if not self._speaks_of(action) or action.kind == "execute":
             return False
-        return not deed.paths or self._touches_paths(deed)
+        return not action.paths or self._touches_paths(action)
 
-    def may_touch(self, deed: RequestedAction) -> bool:
-        """Whether it cannot be ruled out that something of the deed falls under this rule."""
-        if self._speaks_of_commands(deed) and any(map(self._may_touch_line, _lines(deed))):
+    def may_touch(self, action: RequestedAction) -> bool:
+        """Whether some part of the action may fall under this rule."""
+        if self._speaks_of_commands(action) and any(map(self._may_touch_line, _lines(action))):
             return True
-        is_unsorted = deed.kind == "other" and self.kind in _FILE_KINDS and self.agent in (None, deed.agent)
-        return is_unsorted and (self._touches_paths(deed) if self.pattern else bool(deed.paths))
+        is_unsorted = (
+            action.kind == "other" and self.kind in _FILE_KINDS and self.agent in (None, action.agent)
+        )
+        return is_unsorted and (self._touches_paths(action) if self.pattern else bool(action.paths))
 
-    def _speaks_of(self, deed: RequestedAction) -> bool:
-        return self.agent in (None, deed.agent) and self.kind in ("all", deed.kind)
+    def _speaks_of(self, action: RequestedAction) -> bool:
+        return self.agent in (None, action.agent) and self.kind in ("all", action.kind)
 
-    def _speaks_of_commands(self, deed: RequestedAction) -> bool:
-        """Whether it is about the commands in a request, of whatever kind its agent says that it is."""
-        is_run = deed.kind == "execute" or bool(deed.commands)
-        return is_run and self.agent in (None, deed.agent) and self.kind in ("all", "execute")
+    def _speaks_of_commands(self, action: RequestedAction) -> bool:
+        """Whether the rule is about the commands of a request, whatever kind the agent declares."""
+        is_run = action.kind == "execute" or bool(action.commands)
+        return is_run and self.agent in (None, action.agent) and self.kind in ("all", "execute")
 
-    def _is_about_less(self, deed: RequestedAction) -> bool:
-        """Whether a request has a command in it although it is of a kind that runs none."""
-        return bool(deed.commands) and deed.kind != "execute" and self.kind != "all"
+    def _is_about_less(self, action: RequestedAction) -> bool:
+        """Whether a request contains a command although its kind runs none."""
+        return bool(action.commands) and action.kind != "execute" and self.kind != "all"
 
-    def _covers_title(self, deed: RequestedAction) -> bool:
-        """A tool that is known by its title may be given anything but what leads out of the workspace."""
+    def _covers_title(self, action: RequestedAction) -> bool:
+        """Whether the pattern is the action's title, and none of its arguments leads out of the workspace."""
         if (
-            not deed.title
-            or _literal(self.pattern or "") != deed.title
-            or any(map(deed.is_rooted, deed.paths))
+            not action.title
+            or _literal(self.pattern or "") != action.title
+            or any(map(action.is_rooted, action.paths))
         ):
             return False
-        return not any(deed.is_rooted(text) for text in deed.texts) and all(
-            address in deed.title for address in deed.addresses
+        return not any(action.is_rooted(text) for text in action.texts) and all(
+            address in action.title for address in action.addresses
         )
 
     def _covers_command(self, command: str) -> bool:
@@ -120,7 +122,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
         return not has_shell_syntax(command) and _matches_command(pattern, command)
 
     def _touches_line(self, line: str) -> bool:
-        """A program is meant by its name, wherever it stands in a line and whatever starts it."""
+        """Whether the rule matches a command anywhere in the line, by its program's name, whatever starts it."""
         pattern = self.pattern or ""
         if _matches_command(pattern, line):
             return True
@@ -132,7 +134,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
         )
 
     def _may_touch_line(self, line: str) -> bool:
-        """Something may hide in it, or its words be other ones, or come in another order."""
+        """Whether the rule may match once variables are expanded or options reordered, or part of it is hidden."""
         found = _commands(line)
         if self.pattern is None or found.hides:
             return found.hides
@@ -148,49 +150,49 @@ class PermissionRule(msgspec.Struct, frozen=True):
                     return True
         return False
 
-    def _covers_path(self, path: str, deed: RequestedAction) -> bool:
+    def _covers_path(self, path: str, action: RequestedAction) -> bool:
         """A relative pattern never leaves the workspace. `**` alone is meant for everywhere.
 
         A file that is protected from changes is covered by a pattern that names it, or a folder of its kind.
         """
-        pattern = self._path_pattern(deed)
-        if deed.changes_files and controlling_program(path.split("/")) and not _names_protected(pattern):
+        pattern = self._path_pattern(action)
+        if action.changes_files and controlling_program(path.split("/")) and not _names_protected(pattern):
             return False
-        if deed.is_rooted(pattern):
-            return _matches(pattern, deed.absolute(path))
-        return (pattern == "**" or not deed.is_rooted(path)) and _matches(pattern, path)
+        if action.is_rooted(pattern):
+            return _matches(pattern, action.absolute(path))
+        return (pattern == "**" or not action.is_rooted(path)) and _matches(pattern, path)
 
-    def _touches_paths(self, deed: RequestedAction) -> bool:
-        return any(self._touches_path(path, deed) for path in (*deed.paths, *deed.texts))
+    def _touches_paths(self, action: RequestedAction) -> bool:
+        return any(self._touches_path(path, action) for path in (*action.paths, *action.texts))
 
-    def _touches_path(self, path: str, deed: RequestedAction) -> bool:
+    def _touches_path(self, path: str, action: RequestedAction) -> bool:
         """A denial holds for all that is in a folder, and in whatever case a file system may take a name."""
-        pattern = self._path_pattern(deed).rstrip("/").casefold()
-        names = (path, deed.absolute(path))
+        pattern = self._path_pattern(action).rstrip("/").casefold()
+        names = (path, action.absolute(path))
         return any(_matches(pattern, place.casefold()) for name in names for place in _with_folders(name))
 
-    def _path_pattern(self, deed: RequestedAction) -> str:
+    def _path_pattern(self, action: RequestedAction) -> str:
         pattern = (self.pattern or "").removeprefix("./")
-        return pattern.replace("\\", "/") if deed.on_windows else pattern
+        return pattern.replace("\\", "/") if action.on_windows else pattern
 
 
 class PermissionPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """What was decided beforehand. `bypass` allows whatever nothing denies."""
+    """The allow and deny rules of a session. `bypass` allows whatever nothing denies."""
 
     allow: tuple[PermissionRule, ...] = ()
     deny: tuple[PermissionRule, ...] = ()
     bypass: bool = False
 
-    def denying_rule(self, deed: RequestedAction) -> PermissionRule | None:
-        return next((rule for rule in self.deny if rule.touches(deed)), None)
+    def denying_rule(self, action: RequestedAction) -> PermissionRule | None:
+        return next((rule for rule in self.deny if rule.touches(action)), None)
 
-    def possibly_denying_rule(self, deed: RequestedAction) -> PermissionRule | None:
-        """The denial that cannot be ruled out."""
-        return next((rule for rule in self.deny if rule.may_touch(deed)), None)
+    def possibly_denying_rule(self, action: RequestedAction) -> PermissionRule | None:
+        """The first deny rule that may apply."""
+        return next((rule for rule in self.deny if rule.may_touch(action)), None)
 
 
-def find_covering_rule(rules: Iterable[PermissionRule], deed: RequestedAction) -> PermissionRule | None:
-    return next((rule for rule in rules if rule.covers(deed)), None)
+def find_covering_rule(rules: Iterable[PermissionRule], action: RequestedAction) -> PermissionRule | None:
+    return next((rule for rule in rules if rule.covers(action)), None)
 
 
 def parse_rule(text: str) -> PermissionRule:
@@ -214,13 +216,13 @@ def has_shell_syntax(command: str) -> bool:
     return _SHELL.search(command) is not None
 
 
-def _lines(deed: RequestedAction) -> Iterator[str]:
+def _lines(action: RequestedAction) -> Iterator[str]:
     """Every text that may be run, as a shell would take it."""
-    for command in deed.commands:
+    for command in action.commands:
         yield command.text
         if command.words:
             yield shlex.join(command.words)
-    yield from deed.texts
+    yield from action.texts
 
 
 @lru_cache(maxsize=64)

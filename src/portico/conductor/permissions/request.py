@@ -30,7 +30,7 @@ class PermissionOptions:
         return option_id in self._kinds
 
     def meaning(self, option_id: str) -> OptionMeaning | None:
-        """What choosing an option says; None if it is not offered, or may say both."""
+        """The meaning of an option; None if it is not offered or ambiguous."""
         kinds = self._kinds.get(option_id, set())
         if _all_begin_with("allow", kinds):
             return "allow"
@@ -61,9 +61,9 @@ _DENY = acp.PermissionOption(option_id="deny", name="Deny", kind="reject_once")
 
 
 class BrokeredRequest(msgspec.Struct, frozen=True, eq=False):
-    """`root` is the session that the client opened; a child of it may be asking.
+    """A permission request, or a client request that a person has to be asked about (`is_client_request`).
 
-    An errand asks for no permission: the client is asked whether to do it.
+    `root` is the session that the client opened; the request may come from a child of it.
     """
 
     message: Message
@@ -72,7 +72,7 @@ class BrokeredRequest(msgspec.Struct, frozen=True, eq=False):
     root: str
     call_id: str
     choices: PermissionOptions
-    deed: RequestedAction
+    action: RequestedAction
     suggestion: PermissionRule | None = None
     is_client_request: bool = False
 
@@ -80,7 +80,7 @@ class BrokeredRequest(msgspec.Struct, frozen=True, eq=False):
 def request_from_agent(
     message: Message,
     asked: acp.RequestPermissionRequest,
-    deed: RequestedAction,
+    action: RequestedAction,
     root: str,
     suggestion: PermissionRule | None,
 ) -> BrokeredRequest:
@@ -91,7 +91,7 @@ def request_from_agent(
         root=root,
         call_id=asked.tool_call.tool_call_id,
         choices=PermissionOptions(asked.options),
-        deed=deed,
+        action=action,
         suggestion=suggestion,
     )
 
@@ -99,17 +99,17 @@ def request_from_agent(
 def request_for_client_method(
     message: Message,
     call: acp.ToolCallUpdate,
-    deed: RequestedAction,
+    action: RequestedAction,
     root: str,
     suggestion: PermissionRule | None,
 ) -> BrokeredRequest:
     asked = acp.RequestPermissionRequest(session_id=root, tool_call=call, options=[_ALLOW, _DENY])
-    question = request_from_agent(message, asked, deed, root, suggestion)
+    question = request_from_agent(message, asked, action, root, suggestion)
     return msgspec.structs.replace(question, params=Raw(msgspec.json.encode(asked)), is_client_request=True)
 
 
 def decision_notification(question: BrokeredRequest, decision: PolicyDecision) -> PermissionDecided:
-    """What a client that knows Portico is told of a decision. An errand has no options."""
+    """The notification of a decision for a client that knows Portico. A client request has no options."""
     parts = codecs.decode_json(question.params, wire.RequestParts)
     choices = question.choices
     chosen = choices.allow_once if decision.outcome == "allowed" else choices.reject

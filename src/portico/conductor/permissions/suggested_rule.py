@@ -1,7 +1,7 @@
 """The narrow rule that is suggested when a person wants to allow more than this one request.
 
-The offer is narrow: exactly this command, exactly this file. Only for tools of everyday work, whose
-arguments change what they look at more than what they do, is it the beginning of the command.
+It covers exactly this command or exactly this file. Only for common development tools, whose arguments change
+what they look at more than what they do, it covers any arguments.
 """
 
 import posixpath
@@ -23,23 +23,23 @@ _COMMANDS = "test|build|check|lint|fmt|format|typecheck|compile|bench|vet|clippy
 _EVERYDAY = re.compile(rf"(?:(?:{_TOOLS})|(?:{_TOOLS_WITH_COMMANDS}) (?:{_COMMANDS}))(?= |$)")
 
 
-def suggested_rule(deed: RequestedAction) -> PermissionRule | None:
-    """A rule that covers the deed; None where there is none that a person could judge."""
-    for pattern in _patterns(deed):
-        rule = PermissionRule(deed.kind, pattern)
-        if len(pattern) <= _LONGEST and rule.covers(deed):
+def suggested_rule(action: RequestedAction) -> PermissionRule | None:
+    """A rule that covers the action; None if there is none that a person could judge."""
+    for pattern in _patterns(action):
+        rule = PermissionRule(action.kind, pattern)
+        if len(pattern) <= _LONGEST and rule.covers(action):
             return rule
     return None
 
 
-def _patterns(deed: RequestedAction) -> Iterator[str]:
-    if deed.kind == "execute":
-        if len({command.text for command in deed.commands}) == 1:
-            yield _for_command(deed.commands[0].text)
+def _patterns(action: RequestedAction) -> Iterator[str]:
+    if action.kind == "execute":
+        if len({command.text for command in action.commands}) == 1:
+            yield _for_command(action.commands[0].text)
         return
-    if deed.kind in TITLED_KINDS and deed.title:
-        yield escape_pattern(deed.title)
-    if deed.paths and (pattern := _for_paths(deed)) is not None:
+    if action.kind in TITLED_KINDS and action.title:
+        yield escape_pattern(action.title)
+    if action.paths and (pattern := _for_paths(action)) is not None:
         yield pattern
 
 
@@ -48,10 +48,10 @@ def _for_command(command: str) -> str:
     return escape_pattern(command) if everyday is None else f"{everyday[0]} *"
 
 
-def _for_paths(deed: RequestedAction) -> str | None:
-    if len(deed.paths) == 1:
-        return escape_pattern(deed.paths[0])
-    if any(map(deed.is_rooted, deed.paths)):
+def _for_paths(action: RequestedAction) -> str | None:
+    if len(action.paths) == 1:
+        return escape_pattern(action.paths[0])
+    if any(map(action.is_rooted, action.paths)):
         return None
-    folder = posixpath.commonpath(deed.paths)
+    folder = posixpath.commonpath(action.paths)
     return f"{escape_pattern(folder)}/**" if folder and folder != "." else None

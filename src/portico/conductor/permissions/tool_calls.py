@@ -1,8 +1,7 @@
-"""Open tool calls as earlier updates described them, used to complete permission requests that leave fields
-out.
+"""Open tool calls as earlier updates described them, used to complete permission requests.
 
-A permission request may leave out what an earlier update said: the kind, the command, the paths.
-Only what rules look at is kept, and only for sessions that are open.
+A permission request may leave out what an earlier update said: the kind, the command, the paths. Only the fields
+that rules use are kept, and only for open sessions.
 """
 
 from collections.abc import Container
@@ -40,29 +39,29 @@ class ToolCallTracker:
         self._calls: dict[str, dict[str, acp.ToolCallUpdate]] = {}
         self._roots: dict[str, str] = {}
 
-    def hear(self, message: Message, open_sessions: Container[str]) -> None:
-        """Take in a `session/update`. What cannot be read says nothing."""
+    def record(self, message: Message, open_sessions: Container[str]) -> None:
+        """Record a `session/update`; an unreadable one is ignored."""
         # Nearly all updates are text, and looking for these words is all that such an update costs.
         if b"tool_call" not in message.line and b"subagent_update" not in message.line:
             return
         with suppress(msgspec.DecodeError):
-            told = decode(message.params, _Update)
-            if self.root_of(told.session_id) not in open_sessions:
+            session = decode(message.params, _Update)
+            if self.root_of(session.session_id) not in open_sessions:
                 return
-            kind = told.update.session_update
+            kind = session.update.session_update
             if kind in ("tool_call", "tool_call_update"):
-                self._take(told.session_id, decode(message.params, _ToolUpdate).update)
+                self._keep(session.session_id, decode(message.params, _ToolUpdate).update)
             elif kind == "subagent_update":
                 child = decode(message.params, _ChildUpdate).update.session_id
                 if child not in open_sessions:
-                    self._roots.setdefault(child, self.root_of(told.session_id))
+                    self._roots.setdefault(child, self.root_of(session.session_id))
 
     def root_of(self, session_id: str) -> str:
         """The session that a client opened; a child of it works in its folder and under its rules."""
         return self._roots.get(session_id, session_id)
 
     def complete(self, session_id: str, call: acp.ToolCallUpdate) -> acp.ToolCallUpdate:
-        """The call with what was told of it before, wherever it leaves something out."""
+        """The call with the fields it leaves out taken from earlier updates."""
         earlier = self._calls.get(session_id, {}).get(call.tool_call_id)
         if earlier is None:
             return call
@@ -70,18 +69,18 @@ class ToolCallTracker:
         return msgspec.structs.replace(call, **known)
 
     def forget(self, root: str) -> None:
-        """Drop all that was told of a session and its children."""
+        """Drop everything about a session and its children."""
         children = [child for child, parent in self._roots.items() if parent == root]
         for session_id in (root, *children):
             self._calls.pop(session_id, None)
             self._roots.pop(session_id, None)
 
-    def _take(self, session_id: str, call: acp.ToolCall | acp.ToolCallProgress) -> None:
+    def _keep(self, session_id: str, call: acp.ToolCall | acp.ToolCallProgress) -> None:
         calls = self._calls.setdefault(session_id, {})
         if call.status in ("completed", "failed"):
             calls.pop(call.tool_call_id, None)
             return
-        told = acp.ToolCallUpdate(
+        latest = acp.ToolCallUpdate(
             tool_call_id=call.tool_call_id,
             kind=call.kind,
             title=call.title,
@@ -90,7 +89,7 @@ class ToolCallTracker:
             locations=call.locations,
             raw_input=call.raw_input,
         )
-        calls[call.tool_call_id] = self.complete(session_id, told)
+        calls[call.tool_call_id] = self.complete(session_id, latest)
         if len(calls) > MAX_OPEN_CALLS:
             del calls[next(iter(calls))]
 

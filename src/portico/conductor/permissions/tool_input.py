@@ -57,14 +57,14 @@ _GIT_HEADER = re.compile(r"^diff --git ", re.MULTILINE)
 
 
 class ToolCommand(msgspec.Struct, frozen=True):
-    """A command as one line, and as words if the tool gets it so."""
+    """A command as one line, and as words if the tool takes a list of words."""
 
     text: str
     words: tuple[str, ...] = ()
 
 
 class ToolInput(msgspec.Struct, kw_only=True):
-    """What an input tells. `texts` are those of unknown meaning."""
+    """The parts of a tool input that rules use. `texts` are those of unknown meaning."""
 
     commands: list[ToolCommand] = []
     paths: list[str] = []
@@ -95,8 +95,8 @@ class _Reader:
         self._remarks = _REMARKS | (_SEARCHED if kind == "search" else frozenset())
         self._changes_text = kind == "edit"
 
-    def read(self, told: dict[Any, Any], depth: int) -> None:
-        given = {key: value for key, value in told.items() if _says_something(value)}
+    def read(self, fields: dict[Any, Any], depth: int) -> None:
+        given = {key: value for key, value in fields.items() if _says_something(value)}
         plain = {_plain(key) for key in given}
         if depth > _MAX_DEPTH or len(plain) < len(given):
             _leave_unread(self._found, given)  # Two keys that read alike may mean two things.

@@ -26,7 +26,7 @@ PORTICO_OPTIONS: dict[str, Literal["session", "always"]] = {
 
 
 class PermissionAnswer(msgspec.Struct, frozen=True):
-    """What a client answered, and what of it the agent is to see."""
+    """A client's answer to a permission request, and the part of it that is passed on to the agent."""
 
     outcome: acp.RequestPermissionOutcome
     scope: Scope
@@ -40,7 +40,7 @@ class RequestParts(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def knows_portico(initialize: Raw) -> bool:
-    """Whether a client announced in `initialize` that it speaks this language."""
+    """Whether a client announced in `initialize` that it knows this extension."""
     try:
         meta = decode(initialize, acp.InitializeRequest).client_capabilities.meta
     except msgspec.DecodeError:
@@ -49,7 +49,7 @@ def knows_portico(initialize: Raw) -> bool:
 
 
 def with_scopes(params: Raw, rule: PermissionRule | None) -> Raw:
-    """The question with the scopes that a client who knows Portico may choose."""
+    """The request with the scopes that a client that knows Portico may choose."""
     scopes: tuple[Scope, ...] = ("once",) if rule is None else ("once", "session", "always")
     offered = OfferedScopes(scopes, None if rule is None else rule.text)
     fields = codecs.decode_json(params, dict[str, Raw])
@@ -57,7 +57,7 @@ def with_scopes(params: Raw, rule: PermissionRule | None) -> Raw:
 
 
 def with_options(params: Raw, rule: PermissionRule) -> Raw:
-    """The question with two options more, after the agent's own."""
+    """The request with Portico's two options after the agent's own."""
     fields = codecs.decode_json(params, dict[str, Raw])
     shown = _shown(rule.text)
     names = (f"Allow for this session: {shown} (Portico)", f"Always allow: {shown} (Portico)")
@@ -69,7 +69,7 @@ def with_options(params: Raw, rule: PermissionRule) -> Raw:
 
 
 def read_answer(message: Message) -> PermissionAnswer | None:
-    """What a client chose, and for how long; None for an error or what makes no sense."""
+    """A client's choice and its scope; None for an error or an unreadable answer."""
     if not isinstance(message.result, Raw) or not isinstance(message.error, UnsetType):
         return None
     try:
@@ -81,7 +81,7 @@ def read_answer(message: Message) -> PermissionAnswer | None:
 
 
 def _without_scope(result: Raw) -> Raw:
-    """The answer as the agent gets it: not a byte different, unless there is something of ours in it."""
+    """The answer for the agent: unchanged to the byte unless it contains fields of Portico's."""
     fields = codecs.decode_json(result, dict[str, Raw])
     meta = _meta(fields)
     if meta.pop("portico", None) is None:
@@ -98,7 +98,7 @@ def _meta(fields: dict[str, Raw]) -> dict[str, Any]:
 
 
 def _shown(text: str) -> str:
-    """A rule on one line of a button, on which two lines of a command do not look like one."""
+    """A rule as a one-line button label in which line breaks stay visible."""
     line = "".join(letter if letter.isprintable() else " " for letter in text.replace("\n", "\\n"))
     return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
 

@@ -91,13 +91,13 @@ def describe(state: EditorState, folders: SessionFolders) -> str | None:
 
 
 class _View:
-    """Which files a session may be told of, and by which name."""
+    """The files that a session may learn about, and their names there."""
 
     def __init__(self, folders: SessionFolders) -> None:
         self._folders = [os.path.realpath(folder) for folder in (folders.workspace, *folders.additional)]
 
     def name(self, path: str) -> str | None:
-        """As seen from the session's folder; None outside of all its folders, links followed."""
+        """The name relative to the session's folder; None outside all its folders, links followed."""
         real = self._real(path)
         for place, folder in enumerate(self._folders):
             if real is not None and real.is_relative_to(folder):
@@ -177,5 +177,5 @@ def _line(text: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Nothing that is quoted can end the block."""
+    """The text with everything escaped that could end the block."""
     return _CLOSING_TAG.sub(r"<\\/", text)

@@ -1,7 +1,7 @@
 """The agent's side of a trace, divided into exchanges: each request with all that the agent sent for it.
 
-Each request to the agent begins an exchange. Whatever the agent did until it had answered belongs to it, and
-whatever it did after that without having been asked anew.
+Each request to the agent begins an exchange. All that the agent sent until the next request belongs to it, also
+after its answer.
 """
 
 from collections.abc import Iterable
@@ -40,14 +40,14 @@ class SendRequest(msgspec.Struct, frozen=True):
 
 
 class AwaitResponse(msgspec.Struct, frozen=True):
-    """The answer to it came here. `terminal` is the name that it gave to one."""
+    """Wait for the answer to a request of the agent's. `terminal` is the id of a terminal that it named."""
 
     id: RequestId
     terminal: str | None
 
 
 class AwaitCancel(msgspec.Struct, frozen=True):
-    """The agent was told to stop, in this session."""
+    """Wait until the client cancels the turn of this session."""
 
     session: str | None
 
@@ -61,12 +61,12 @@ ReplayStep = SendNotification | SendRequest | AwaitResponse | AwaitCancel | Send
 
 
 class RecordedExchange(msgspec.Struct, kw_only=True):
-    """`session` is what the request named; `opened` the session that its answer gave a name."""
+    """One request to the agent and its steps. `session` is named by the request, `opened` by its answer."""
 
     method: str
     session: str | None
     opened: str | None = None
-    beats: list[ReplayStep] = []
+    steps: list[ReplayStep] = []
     answered: bool = False
 
     @property
@@ -75,7 +75,7 @@ class RecordedExchange(msgspec.Struct, kw_only=True):
 
 
 class AgentRecording(msgspec.Struct, frozen=True):
-    """The agent's side of one chain. `opening` is what it said before it was asked anything."""
+    """The agent's side of one chain. `opening` are the steps before the first request."""
 
     opening: tuple[ReplayStep, ...]
     exchanges: tuple[RecordedExchange, ...]
@@ -83,20 +83,20 @@ class AgentRecording(msgspec.Struct, frozen=True):
 
 
 def make_recording(records: Iterable[ChainRecord]) -> AgentRecording:
-    """Cut up the records of one chain, in their order."""
-    cutting = _ExchangeBuilder()
+    """Divide the records of one chain, in order, into exchanges."""
+    builder = _ExchangeBuilder()
     agent_ended = False
     for record in records:
         match record:
             case TraceFrame(receiver=receiver, frame=frame) if receiver == AGENT:
-                cutting.heard(decode_frame(bytes(frame)))
+                builder.heard(decode_frame(bytes(frame)))
             case TraceFrame(sender=sender, frame=frame) if sender == AGENT:
-                cutting.said(decode_frame(bytes(frame)))
+                builder.said(decode_frame(bytes(frame)))
             case ChainClosed(gone=gone):
                 agent_ended = gone == "agent"
             case _:
                 pass
-    return AgentRecording(tuple(cutting.opening), tuple(cutting.exchanges), agent_ended)
+    return AgentRecording(tuple(builder.opening), tuple(builder.exchanges), agent_ended)
 
 
 class _ExchangeBuilder:
@@ -111,15 +111,15 @@ class _ExchangeBuilder:
         if isinstance(frame, Fault):
             return
         if isinstance(frame.method, UnsetType):
-            if not isinstance(frame.id, UnsetType) and (beats := self._asked.pop(frame.id, None)) is not None:
-                beats.append(AwaitResponse(frame.id, terminal_id_in(frame.result)))
+            if not isinstance(frame.id, UnsetType) and (steps := self._asked.pop(frame.id, None)) is not None:
+                steps.append(AwaitResponse(frame.id, terminal_id_in(frame.result)))
         elif isinstance(frame.id, UnsetType):
-            self._told(frame.method, _params(frame))
+            self._notified(frame.method, _params(frame))
         else:
             exchange = RecordedExchange(method=frame.method, session=read_session_id(_params(frame)))
             self.exchanges.append(exchange)
             self._open[frame.id] = exchange
-            self._latest = exchange.beats
+            self._latest = exchange.steps
 
     def said(self, frame: Frame | Fault) -> None:
         if isinstance(frame, Fault):
@@ -128,15 +128,15 @@ class _ExchangeBuilder:
             self._answered(frame)
             return
         params = _params(frame)
-        beats = self._beats_about(read_session_id(params))
+        steps = self._steps_about(read_session_id(params))
         if isinstance(frame.id, UnsetType):
-            beats.append(SendNotification(frame.method, params))
+            steps.append(SendNotification(frame.method, params))
         else:
-            beats.append(SendRequest(frame.id, frame.method, params))
-            self._asked[frame.id] = beats
+            steps.append(SendRequest(frame.id, frame.method, params))
+            self._asked[frame.id] = steps
 
-    def _told(self, method: str, params: Raw) -> None:
-        """Of all notifications to an agent, those that stop it are the ones that it waits for."""
+    def _notified(self, method: str, params: Raw) -> None:
+        """Record a notification that cancels a turn; a replay waits for no other."""
         session = read_session_id(params)
         if method == "session/cancel":
             stopped = [one for one in self._open.values() if one.session == session]
@@ -146,7 +146,7 @@ class _ExchangeBuilder:
         else:
             return
         for exchange in stopped:
-            exchange.beats.append(AwaitCancel(exchange.session))
+            exchange.steps.append(AwaitCancel(exchange.session))
 
     def _answered(self, frame: Frame) -> None:
         exchange = None if isinstance(frame.id, UnsetType) else self._open.pop(frame.id, None)
@@ -154,19 +154,19 @@ class _ExchangeBuilder:
             return
         result = frame.result if isinstance(frame.result, Raw) else Raw(b"null")
         error = frame.error if isinstance(frame.error, ErrorObject) else None
-        exchange.beats.append(SendResponse(result, error))
+        exchange.steps.append(SendResponse(result, error))
         exchange.opened = read_session_id(result)
         exchange.answered = True
-        self._latest = exchange.beats
+        self._latest = exchange.steps
 
-    def _beats_about(self, session: str | None) -> list[ReplayStep]:
-        """Where something that the agent says belongs: to what is being asked in its session, or was last.
+    def _steps_about(self, session: str | None) -> list[ReplayStep]:
+        """The steps that a message of the agent belongs to: those of its session's open or last exchange.
 
-        A session that has no name yet, or that is a child of another, is taken for the one at hand.
+        A session without an id yet, or a child of another, counts as the latest one.
         """
         if session is not None:
             candidates = (*self._open.values(), *reversed(self.exchanges))
-            found = next((one.beats for one in candidates if one.about == session), self._latest)
+            found = next((one.steps for one in candidates if one.about == session), self._latest)
             self._latest = found
         return self._latest
 

@@ -13,7 +13,7 @@ MOST_CHANGES = 8
 
 
 def json_changes(before: Raw, after: Raw) -> tuple[str, ...]:
-    """Where they differ; nothing if they mean the same. At most so many, and then an ellipsis."""
+    """The paths at which two values differ, at most `MOST_CHANGES` and then an ellipsis; none if they are equal."""
     if bytes(before) == bytes(after):
         return ()
     try:
@@ -46,7 +46,7 @@ def _compare_objects(path: str, before: dict[str, Any], after: dict[str, Any]) -
 
 
 def _compare_lists(path: str, before: list[Any], after: list[Any]) -> Iterator[str]:
-    """What is the same at the beginning and at the end stays out of it, wherever something was put in."""
+    """Compare without the common beginning and end, so that an insertion shows as one change."""
     shorter = min(len(before), len(after))
     same = next((place for place in range(shorter) if before[place] != after[place]), shorter)
     tail = next((n for n in range(shorter - same) if before[-1 - n] != after[-1 - n]), shorter - same)

@@ -104,7 +104,7 @@ class FrameRedactor:
 
 
 def _without_answers(message: Any) -> Any:
-    """What a person answered to a question of the agent: which of it is secret, only the question knows."""
+    """The message with a person's answers hidden: any field of a form may be secret."""
     result = message.get("result") if isinstance(message, dict) else None
     if not isinstance(result, dict) or "action" not in result or not isinstance(result.get("content"), dict):
         return message

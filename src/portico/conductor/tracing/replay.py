@@ -80,14 +80,14 @@ class ReplayAgent:
 
     async def request(self, method: str, params: Raw) -> RpcReply:
         exchange = self._next(method, read_session_id(params))
-        if AwaitCancel(exchange.session) in exchange.beats:
+        if AwaitCancel(exchange.session) in exchange.steps:
             self._cancel(exchange.session).clear()
         asked: _Asked = {}
-        place = next((at for at, beat in enumerate(exchange.beats) if isinstance(beat, SendResponse)), None)
-        await self._play(exchange.beats[:place], asked)
+        place = next((at for at, step in enumerate(exchange.steps) if isinstance(step, SendResponse)), None)
+        await self._play(exchange.steps[:place], asked)
         if place is None:
             return await self._unanswered(method)
-        answer, rest = exchange.beats[place], exchange.beats[place + 1 :]
+        answer, rest = exchange.steps[place], exchange.steps[place + 1 :]
         assert isinstance(answer, SendResponse)
 
         def go_on() -> None:
@@ -99,10 +99,10 @@ class ReplayAgent:
         raise RpcError(answer.error.code, answer.error.message, answer.error.data)
 
     def fault(self, fault: Fault) -> None:
-        log.warning("the client sent something malformed (%s): %s", fault.kind, fault.detail)
+        log.warning("the client sent a malformed message (%s): %s", fault.kind, fault.detail)
 
     async def ready(self) -> None:
-        """Nothing is kept of what the client says."""
+        """Nothing to do: no message of the client is kept."""
 
     def _next(self, method: str, session: str | None) -> RecordedExchange:
         """The next recorded exchange that begins like this. RpcError if there is none."""
@@ -120,16 +120,16 @@ class ReplayAgent:
             )
         raise RpcError(METHOD_NOT_FOUND, f"The recording has no {method}.")
 
-    async def _play(self, beats: Sequence[ReplayStep], asked: _Asked) -> None:
-        """Do as the agent did, as long as there is somebody to do it for."""
+    async def _play(self, steps: Sequence[ReplayStep], asked: _Asked) -> None:
+        """Repeat what the agent did, as long as the client is connected."""
         try:
-            for beat in beats:
-                await self._do(beat, asked)
+            for step in steps:
+                await self._do(step, asked)
         except ConnectionLost:
             return
 
-    async def _do(self, beat: ReplayStep, asked: _Asked) -> None:
-        match beat:
+    async def _do(self, step: ReplayStep, asked: _Asked) -> None:
+        match step:
             case SendNotification(method=method, params=params):
                 self._connection.notify(method, self._with_terminals(params))
                 await self._connection.drain()
@@ -161,7 +161,7 @@ class ReplayAgent:
         return None
 
     def _with_terminals(self, params: Raw) -> Raw:
-        """The same with the names that terminals have now."""
+        """The parameters with the ids that the terminals have now."""
         if not self._terminals:
             return params
         names = {msgspec.json.encode(old): msgspec.json.encode(new) for old, new in self._terminals.items()}

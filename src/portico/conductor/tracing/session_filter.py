@@ -18,7 +18,7 @@ class TraceSelection(msgspec.Struct, frozen=True):
 
 
 def select_session(file: TraceFile, chains: Iterable[TracedChain], wanted: str) -> TraceSelection:
-    """What is about a session, also the request that opened it. A unique beginning of its id will do.
+    """The records of one session, with the request that opened it. A unique prefix of its id is enough.
 
     SessionNotFound if there is none such, or more than one.
     """

@@ -1,6 +1,6 @@
 """Follows the frames of one traced chain: pairs responses with requests and finds what each proxy changed.
 
-Follows one chain, frame by frame, and keeps no more than what is still open.
+Only requests that are still open are kept in memory.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ _MOST_ARRIVALS = 256
 
 
 class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
-    """A frame that passed from one link to the next that looked at it."""
+    """A frame on its way from one node of the chain to the next that handled it."""
 
     line: int
     at: int
@@ -34,23 +34,23 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     kind: FrameKind
     id: RequestId = None
     method: str = ""
-    """That of the request, for a response to one; of the inner message, for one that is wrapped."""
+    """The method; of the request if this is its response, of the inner message if this is wrapped."""
     wrapped: bool = False
     session: str | None = None
     body: Raw = NO_PARAMS
     """The parameters, the result, or what cannot be read."""
     error: ErrorObject | None = None
     duration: int | None = None
-    """Milliseconds that whoever asked has waited for this answer."""
+    """Milliseconds from the request to this answer."""
     request_line: int | None = None
     """The line of the request that this answers."""
     changed: tuple[str, ...] | None = None
-    """What its sender changed since it came in; None if it did not come in."""
+    """The fields that its sender changed in passing it on; None if the sender made it."""
     frame: Raw
 
 
 class UnansweredRequest(msgspec.Struct, frozen=True):
-    """A request that has no answer yet, and who waits for it."""
+    """A request that has no answer yet, and the node that waits for it."""
 
     link: str
     id: RequestId
@@ -125,10 +125,10 @@ class TraceFollower:
         )
 
     def _arrival(self, step: TraceStep) -> TraceStep | None:
-        """What came in and goes out with this: the same if it is there, else the oldest of its kind.
+        """The incoming frame that this one passes on: the same if it is there, else the oldest of its kind.
 
-        Ids stay the same in this process and change at a program. What goes out keeps its order, so whatever
-        came before it and did not go out is not to be expected any more.
+        Ids stay the same in this process and change at a program. Frames keep their order, so earlier ones that
+        were not passed on are not expected any more.
         """
         waiting = self._arrived.get((step.sender, step.direction, step.kind, step.method))
         if not waiting:
@@ -143,7 +143,7 @@ class TraceFollower:
 
 
 def frame_meaning(line: Raw) -> FrameMeaning:
-    """What a frame is, whatever is in it."""
+    """The kind and content of a frame, readable or not."""
     frame = decode_frame(bytes(line))
     if isinstance(frame, Fault):
         return FrameMeaning(kind="unreadable", body=line)
@@ -161,7 +161,7 @@ def frame_meaning(line: Raw) -> FrameMeaning:
 
 
 def step_content(step: TraceStep) -> Raw:
-    """What a frame carries: its parameters, its result or its error."""
+    """The content of a frame: its parameters, its result or its error."""
     return step.body if step.error is None else Raw(msgspec.json.encode(step.error))
 
 

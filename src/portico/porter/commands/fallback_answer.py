@@ -4,10 +4,10 @@ import asyncio
 import re
 
 from portico.porter.markdown import inline_code
-from portico.porter.project.folder import ProjectFolder
-from portico.porter.project.formatters import find_formatters
-from portico.porter.project.runners import find_runners
 from portico.porter.turn import PorterTurn
+from portico.project.folder import ProjectFolder
+from portico.project.formatters import find_formatters
+from portico.project.runners import find_runners
 
 _MAX_EXAMPLES = 3
 # Only at the start of a word: otherwise a pasted word of a megabyte would take hours.

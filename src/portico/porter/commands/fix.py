@@ -9,11 +9,11 @@ from portico.domain.errors import InvalidInput
 from portico.files.regular import read_regular
 from portico.porter.commands.command import SlashCommand
 from portico.porter.markdown import count, inline_code
-from portico.porter.project.folder import ProjectCommand, ProjectFolder
-from portico.porter.project.formatters import ProjectFormatters, find_formatters
 from portico.porter.search.file_list import collect_files
 from portico.porter.turn import PorterTurn
 from portico.porter.workspace import is_folder
+from portico.project.folder import ProjectCommand, ProjectFolder
+from portico.project.formatters import ProjectFormatters, find_formatters
 
 _LARGEST = 5 * 1024 * 1024
 _MAX_NAMED = 30

@@ -8,11 +8,11 @@ import msgspec
 from portico.domain.errors import InvalidInput
 from portico.porter.commands.command import SlashCommand
 from portico.porter.markdown import count, inline_code
-from portico.porter.project.folder import ProjectCommand, ProjectFolder
-from portico.porter.project.runner_output import read_result
-from portico.porter.project.runners import ProjectRunners, find_runners
 from portico.porter.terminals import CommandResult
 from portico.porter.turn import PorterTurn
+from portico.project.folder import ProjectCommand, ProjectFolder
+from portico.project.runner_output import read_result
+from portico.project.runners import ProjectRunners, find_runners
 
 _MAX_NAMED = 10
 _PYTEST_FOUND_NONE = 5

@@ -28,7 +28,7 @@ _MOST_DESCRIPTION = 512 * 1024
 """Bytes of what the tools of one server take: more than that leaves a model no room to work."""
 _LEFT_OUT = "Its tools are left out."
 _SILENT = (
-    "The conversation goes on without its tools and does not wait for it again; they are there once it answers. "
+    "The conversation continues without its tools and does not wait for it again; they are added once it answers. "
     "See whether it starts when you run it yourself, or switch it off: `disabled` under `mcpServers` in the settings."
 )
 
@@ -72,11 +72,11 @@ class McpServers:
             await self._open.popitem()[1][0].close()
 
     async def _tools_of(self, server: schema.McpServer, turn: PorterTurn) -> Sequence[McpTool]:
-        """Those that it has now, if it is known to be silent; else it is waited for."""
+        """The tools of a server. Waits for them, unless the server is known not to answer."""
         looking = self._looking.get(server.name) or self._look(server)
         if server.name in self._silent and not looking.done():
             return ()
-        # Whoever stops a turn because it waits does not make the next one wait as long again.
+        # A person who stops a turn because it waits should not have to wait as long in the next.
         await asyncio.wait({looking})
         del self._looking[server.name]
         try:
@@ -92,7 +92,7 @@ class McpServers:
         self._silent.discard(server.name)
         kept = _bounded(listed)
         if len(kept) < len(listed):
-            words = f"The MCP server {server.name} has more to offer than a model can be told of."
+            words = f"The MCP server {server.name} offers more than fits into the context of a model."
             left_out = f"{len(listed) - len(kept)} of its tools are left out; have it offer fewer."
             self._tell(turn, f"{server.name} has too much", words, left_out)
         return kept
@@ -180,7 +180,7 @@ def _told_apart(servers: Sequence[schema.McpServer]) -> tuple[schema.McpServer, 
 
 
 def _bounded(tools: Sequence[McpTool]) -> list[McpTool]:
-    """As many as a model can be told of."""
+    """The tools, cut to as many as fit into a model's context."""
     kept: list[McpTool] = []
     room = _MOST_DESCRIPTION
     for tool in tools:

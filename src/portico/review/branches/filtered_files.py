@@ -15,10 +15,10 @@ import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.domain.events import Notice
+from portico.git.repository import Repository
 from portico.review.checkpoints.held_files import SnapshotBounds
 from portico.review.checkpoints.lifecycle import Checkpoints
 from portico.review.git.filters import clean, entries_of, store_as_is, with_entries
-from portico.review.git.repository import Repository
 from portico.review.git.uncommitted_work import UncommittedWork
 from portico.review.text.names import name_some
 

@@ -20,11 +20,11 @@ from portico.domain import codecs
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.events import Notice
 from portico.files.private import copy_private, make_private_folder
+from portico.git.repository import Repository, need_repository, submodule_of
 from portico.review.branches.filtered_files import BranchStart, ComparedTrees, FilteredFiles
 from portico.review.branches.submodules import SubmodulePosition, Submodules
 from portico.review.checkpoints.checkpoint import Moment
 from portico.review.checkpoints.lifecycle import Checkpoints
-from portico.review.git.repository import Repository, need_repository, submodule_of
 from portico.review.git.tree_changes import tree_changes
 from portico.review.git.uncommitted_work import (
     check_index_free,
@@ -43,9 +43,7 @@ _NO_COMMIT = ""
 
 
 class FinishMethod(StrEnum):
-    """Where a session's work goes: to the person's branch (as a merge or one commit), to a ref of its own, or
-    nowhere.
-    """
+    """What becomes of a session's branch: merged, squashed into one commit, kept as a ref, or discarded."""
 
     MERGE = "merge"
     SQUASH = "squash"

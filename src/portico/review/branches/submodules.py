@@ -13,7 +13,7 @@ import msgspec
 
 from portico.domain.errors import PorticoError
 from portico.files.private import copy_private, make_private_folder
-from portico.review.git.repository import Repository, find_repository
+from portico.git.repository import Repository, find_repository
 from portico.review.git.uncommitted_work import check_index_free, install_index, stage_tree
 
 

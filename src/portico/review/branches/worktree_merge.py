@@ -16,12 +16,12 @@ import msgspec
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.events import Notice
 from portico.files.private import make_private_folder
+from portico.git.private_git import private_git
+from portico.git.program import path_input
+from portico.git.repository import Head, Repository, submodule_of
 from portico.review.branches.filtered_files import filter_run_notice, uncommitted_notice, unkept_notice
 from portico.review.branches.session_branches import FinishedWork, FinishMethod
 from portico.review.git.filters import clean, filtered_paths, with_entries
-from portico.review.git.private_git import private_git
-from portico.review.git.program import path_input
-from portico.review.git.repository import Head, Repository, submodule_of
 from portico.review.git.uncommitted_work import (
     check_index_free,
     commit,

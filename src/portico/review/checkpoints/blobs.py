@@ -10,10 +10,10 @@ from typing import BinaryIO
 from portico.domain.errors import StoreFailed
 from portico.files import real_path
 from portico.files.folders import FolderCache
+from portico.git.program import Git, translated
 from portico.review.checkpoints.permissions import FilePermissions
 from portico.review.checkpoints.snapshot_repository import SnapshotDifference
 from portico.review.files.file_swap import set_restored_mode
-from portico.review.git.program import Git, translated
 
 _CHUNK_BYTES = 1024 * 1024
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL

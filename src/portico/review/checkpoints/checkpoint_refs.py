@@ -15,9 +15,9 @@ import msgspec
 
 from portico.domain import codecs
 from portico.files.private import FILE, FOLDER
+from portico.git.program import Git
 from portico.review.checkpoints.checkpoint import Checkpoint
 from portico.review.files.worker_thread import run_to_end
-from portico.review.git.program import Git
 
 _REFS = "refs/checkpoints"
 _AUTHOR = "Portico <portico@localhost>"

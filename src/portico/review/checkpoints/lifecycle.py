@@ -17,6 +17,7 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import make_session_id
+from portico.git.repository import RepositoryFinder
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
 from portico.review.checkpoints.checkpoint import Checkpoint, Moment, RestoredCheckpoint, Retention, Snapshot
 from portico.review.checkpoints.comparison import CheckpointComparison, compare, steps
@@ -33,7 +34,6 @@ from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.process_lock import cannot_write, process_lock
 from portico.review.files.rollbacks import Rollback, Rollbacks
 from portico.review.files.worker_thread import run_to_end
-from portico.review.git.repository import RepositoryFinder
 from portico.review.git.tree_changes import TreeChange, tree_changes
 from portico.review.text.names import escape_bytes
 from portico.sessions.ports import Clock

@@ -20,6 +20,8 @@ import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.files.private import copy_private, make_private_folder, write_private
+from portico.git.program import Git, path_input
+from portico.git.repository import RepositoryFinder
 from portico.review.checkpoints import permissions
 from portico.review.checkpoints.checkpoint import Snapshot
 from portico.review.checkpoints.checkpoint_refs import CheckpointRefs
@@ -30,8 +32,6 @@ from portico.review.files.worker_thread import run_to_end
 from portico.review.git.file_lister import inside
 from portico.review.git.index_file import IndexFile
 from portico.review.git.index_update import add_to_index
-from portico.review.git.program import Git, path_input
-from portico.review.git.repository import RepositoryFinder
 
 _GAVE_UP = "gave-up"
 _TREE = "tree"
@@ -255,7 +255,7 @@ class SnapshotRepository:
             if hurried and start and time.monotonic() >= deadline:
                 raise SnapshotIncomplete(
                     f"{len(paths) - start} files of {self.workspace} are yet to be kept for the first time.",
-                    suggestion="The next turn goes on with it. Have git ignore what is generated, and there is less to keep.",
+                    suggestion="The next turn continues with it. To keep less, let git ignore generated files.",
                 )
             taken = paths[start : start + bounds.at_once]
             # Many new blobs go into one pack, which is much faster than a file for each. Not synced in batches

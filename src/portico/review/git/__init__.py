@@ -1,1 +1,1 @@
-"""Git as review needs it: the program, facts about the person's repository, uncommitted work as commits."""
+"""Git as review needs it: files as git sees them, uncommitted work as commits, differences of trees."""

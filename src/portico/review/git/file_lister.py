@@ -15,8 +15,8 @@ import msgspec
 
 from portico.domain.secret_files import is_private
 from portico.files.folders import open_folder
+from portico.git.program import Git
 from portico.review.files.worker_thread import run_to_end
-from portico.review.git.program import Git
 
 _WORK = ("ls-files", "-z", "-t", "--others", "--exclude-standard")
 _IGNORED = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")

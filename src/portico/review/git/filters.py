@@ -8,10 +8,10 @@ import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from portico.git.private_git import private_git
+from portico.git.program import Git, path_input
+from portico.git.repository import Repository
 from portico.review.files.disk import Disk
-from portico.review.git.private_git import private_git
-from portico.review.git.program import Git, path_input
-from portico.review.git.repository import Repository
 
 _PROGRAMS = ("clean", "smudge", "process", "required")
 _GONE = "0 " + "0" * 40

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from portico.files.folders import open_folder
+from portico.git.program import Git, path_input
 from portico.review.files.disk import Disk, DiskFile
-from portico.review.git.program import Git, path_input
 from portico.review.text.change_set import LINK_MODE
 
 _TICK_NS = 20_000_000

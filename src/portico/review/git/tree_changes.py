@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from portico.review.git.program import Git
+from portico.git.program import Git
 
 
 class TreeOperation(StrEnum):

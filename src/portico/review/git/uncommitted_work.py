@@ -16,11 +16,11 @@ import msgspec
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.secret_files import is_private
 from portico.files.private import copy_private, make_private_folder
+from portico.git.private_git import private_git
+from portico.git.program import Git, path_input, translated
+from portico.git.repository import Repository
 from portico.review.git.filters import filtered_paths
 from portico.review.git.index_update import add_to_index
-from portico.review.git.private_git import private_git
-from portico.review.git.program import Git, path_input, translated
-from portico.review.git.repository import Repository
 
 _NOT_INSIDE = "--ignore-submodules=dirty"
 """To look for changes inside of submodules, git would run itself there, with their config."""

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from portico.files.private import open_private, write_private
+from portico.git.program import Git
+from portico.git.repository import Repository, find_repository
 from portico.processes.executables import CannotRun, find_program
 from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.worker_thread import run_to_end
 from portico.review.git.file_lister import FileLister, FileListing, GitFileLister, WalkFileLister
-from portico.review.git.program import Git
-from portico.review.git.repository import Repository, find_repository
 from portico.review.working_copies.changes import prefix_of, shown
 from portico.review.working_copies.ignored_files import IgnoredCopies, IgnoredFileCopier
 from portico.review.working_copies.initial_copy import TreeFiller, WorkingCopyBounds, too_large

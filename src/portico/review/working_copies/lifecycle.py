@@ -25,10 +25,10 @@ from portico.domain.errors import FileMissing, InvalidInput, StoreFailed
 from portico.domain.reviews import ReviewMode
 from portico.files.folders import make_folders
 from portico.files.private import make_private_folder
+from portico.git.repository import find_repository
 from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.process_lock import process_lock
 from portico.review.files.worker_thread import run_to_end
-from portico.review.git.repository import find_repository
 from portico.review.text.change_set import ChangeSet
 from portico.review.working_copies.changes import ChangeScanner, ScannedChanges, prefix_of
 from portico.review.working_copies.creation import (
@@ -250,7 +250,7 @@ def _ensure(folder: Path) -> None:
         make_folders(folder).close()
     except OSError as error:
         raise StoreFailed(
-            f"{folder}, where the agent works, is no folder any more ({error.strerror}).",
+            f"{folder}, where the agent works, is not a folder any more ({error.strerror}).",
             suggestion="Remove what is in its place, then open the session again.",
         ) from error
 

@@ -16,9 +16,9 @@ import msgspec
 from portico.domain import codecs
 from portico.files.private import copy_private, make_private_folder, write_private
 from portico.files.regular import read_regular
-from portico.review.git.private_git import copy_rules, quoted
-from portico.review.git.program import Git
-from portico.review.git.repository import Repository
+from portico.git.private_git import copy_rules, quoted
+from portico.git.program import Git
+from portico.git.repository import Repository
 from portico.review.working_copies.file_access import current_stamp
 from portico.review.working_copies.record import Stamp
 

@@ -21,11 +21,11 @@ from portico.domain.errors import FileMissing, InvalidInput
 from portico.files import real_path
 from portico.files.folders import make_folders
 from portico.files.private import make_private_folder
+from portico.git.private_git import private_git
+from portico.git.repository import Repository, find_repository, need_repository
 from portico.review.checkpoints.blobs import read_blob
 from portico.review.files.clone import copy_bytes
 from portico.review.git.filters import filtered_paths, store_as_is, with_entries
-from portico.review.git.private_git import private_git
-from portico.review.git.repository import Repository, find_repository, need_repository
 from portico.review.git.tree_changes import TreeChange, tree_changes
 from portico.review.git.uncommitted_work import (
     UncommittedWork,

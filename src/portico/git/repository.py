@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from portico.domain.errors import InvalidInput, PorticoError, SessionBusy
-from portico.review.git.file_checks import (
+from portico.git.file_checks import (
     GitFacts,
     check_git_files,
     common_folder_of,
@@ -17,7 +17,7 @@ from portico.review.git.file_checks import (
     leads_to,
     unreadable_error,
 )
-from portico.review.git.program import Git, translated
+from portico.git.program import Git, translated
 
 _FINDING_SECONDS = 20.0
 """A git file may be a pipe, or on a drive that does not answer; then git waits for ever."""

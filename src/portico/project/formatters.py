@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from portico.porter.project.folder import ProjectCommand, ProjectFolder
+from portico.project.folder import ProjectCommand, ProjectFolder
 
 _PYTHON = (".py", ".pyi")
 _SCRIPT = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".vue")

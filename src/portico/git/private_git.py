@@ -15,9 +15,9 @@ from pathlib import Path
 
 from portico.files.private import copy_private, write_private
 from portico.files.regular import read_regular
-from portico.review.git.file_checks import unreadable_error
-from portico.review.git.program import Git
-from portico.review.git.repository import Repository
+from portico.git.file_checks import unreadable_error
+from portico.git.program import Git
+from portico.git.repository import Repository
 
 _RULE_LIMIT_BYTES = 16 * 1024 * 1024
 _KEPT_SETTINGS = frozenset(

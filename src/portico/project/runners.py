@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from portico.porter.project.folder import ProjectCommand, ProjectFolder
+from portico.project.folder import ProjectCommand, ProjectFolder
 
 _NO_TESTS_YET = "no test specified"
 _TEST_FILES = ("test_*.py", "tests/test_*.py", "tests/**/test_*.py", "*_test.py")

@@ -1,0 +1,33 @@
+"""The built-in components, in their order from the client to the agent.
+
+A new one takes a line in `built_in_components`. One that needs nothing is named by its class, as
+`BuiltInComponent(component_class("portico.components.history.component:HistoryComponent"))`; one that needs other
+parts of the process gets them from a function of its own.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from portico.components.component import Component
+from portico.components.registry import BuiltInComponent, ComponentRegistry, component_class
+
+if TYPE_CHECKING:
+    from portico.app.editor_windows import EditorWindows
+
+
+def open_components(windows: "EditorWindows | None" = None) -> ComponentRegistry:
+    """The components of this process. `windows` are those that editors can attach to it."""
+    return ComponentRegistry(
+        {
+            "code": BuiltInComponent(partial(_code, windows)),
+            "history": BuiltInComponent(
+                component_class("portico.components.history.component:HistoryComponent")
+            ),
+        }
+    )
+
+
+def _code(windows: "EditorWindows | None") -> Component:
+    from portico.components.code.component import CodeComponent
+
+    return CodeComponent() if windows is None else CodeComponent(windows.windows, windows.editors.files)

@@ -1,1 +1,0 @@
-"""Detection of a project's test runners, formatters and linters from its files."""
