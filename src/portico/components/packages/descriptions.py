@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from portico.components.packages.library import PackageSource
 from portico.components.packages.text_search import PackageTextMatches
-from portico.components.packages.tree import TreeFile
+from portico.components.packages.tree import PackageFile
 
 MOST_BYTES = 20 * 1024
 MOST_MATCHES = 100
@@ -14,7 +14,7 @@ _MOST_FILES = 200
 _OVERVIEW = 25
 
 
-def describe_source(source: PackageSource, files: Sequence[TreeFile]) -> str:
+def describe_source(source: PackageSource, files: Sequence[PackageFile]) -> str:
     """A package: its version, where that and the files are from, and what is in it."""
     size = sum(one.size for one in files)
     verified = f", verified ({source.verified})" if source.verified else ", not verified by a checksum"
@@ -32,7 +32,7 @@ def describe_source(source: PackageSource, files: Sequence[TreeFile]) -> str:
     return bounded(lines)
 
 
-def describe_files(source: PackageSource, path: str, files: Sequence[TreeFile]) -> str:
+def describe_files(source: PackageSource, path: str, files: Sequence[PackageFile]) -> str:
     """Files below a folder; folders with their number of files, if there are too many."""
     inside = path.strip("/") if path not in ("", ".") else ""
     chosen = [one for one in files if not inside or one.path == inside or one.path.startswith(f"{inside}/")]
@@ -86,7 +86,7 @@ def bounded(lines: Sequence[str]) -> str:
     return "\n".join(kept)
 
 
-def _overview(files: Sequence[TreeFile], most: int, inside: str = "") -> list[str]:
+def _overview(files: Sequence[PackageFile], most: int, inside: str = "") -> list[str]:
     """Files and folders at the top, folders with their number of files."""
     start = len(inside) + 1 if inside else 0
     counts = Counter(one.path[start:].partition("/")[0] for one in files)

@@ -14,7 +14,7 @@ import msgspec
 from portico.components.packages.package import PackageName, normalize_python
 from portico.components.packages.tree import PackageTree
 from portico.components.packages.versions.locked_version import LockedVersion
-from portico.components.packages.workspace_files import WorkspaceFiles
+from portico.components.packages.workspace_reader import WorkspaceReader
 from portico.domain import codecs
 
 _ENVIRONMENTS = (".venv", "venv", "env")
@@ -36,7 +36,7 @@ class _Manifest(msgspec.Struct, frozen=True):
 
 
 def installed_versions(
-    files: WorkspaceFiles, name: PackageName, environ: Mapping[str, str]
+    files: WorkspaceReader, name: PackageName, environ: Mapping[str, str]
 ) -> Iterator[LockedVersion]:
     """Versions that are installed, each once."""
     for one in installed_packages(files, name, environ):
@@ -44,7 +44,7 @@ def installed_versions(
 
 
 def installed_packages(
-    files: WorkspaceFiles, name: PackageName, environ: Mapping[str, str]
+    files: WorkspaceReader, name: PackageName, environ: Mapping[str, str]
 ) -> Iterator[InstalledPackage]:
     """Installed packages of this name. Blocks."""
     if name.ecosystem == "npm":
@@ -53,10 +53,10 @@ def installed_packages(
         yield from _python_packages(files, name, environ)
 
 
-def _node_packages(files: WorkspaceFiles, name: PackageName) -> Iterator[InstalledPackage]:
+def _node_packages(files: WorkspaceReader, name: PackageName) -> Iterator[InstalledPackage]:
     # pnpm has a link there, to a folder that is in the workspace too.
     folder = files.folder_inside(f"node_modules/{name.name}")
-    manifest = None if folder is None else WorkspaceFiles(folder).read("package.json", limit=1024 * 1024)
+    manifest = None if folder is None else WorkspaceReader(folder).read("package.json", limit=1024 * 1024)
     if folder is None or manifest is None:
         return
     try:
@@ -68,10 +68,10 @@ def _node_packages(files: WorkspaceFiles, name: PackageName) -> Iterator[Install
 
 
 def _python_packages(
-    files: WorkspaceFiles, name: PackageName, environ: Mapping[str, str]
+    files: WorkspaceReader, name: PackageName, environ: Mapping[str, str]
 ) -> Iterator[InstalledPackage]:
     for origin, folder in _site_packages(files, environ):
-        place = WorkspaceFiles(folder)
+        place = WorkspaceReader(folder)
         for entry in place.names(""):
             found = _DIST_INFO.fullmatch(entry)
             if found is None or normalize_python(found[1]) != name.name:
@@ -82,7 +82,7 @@ def _python_packages(
                 yield InstalledPackage(found[2], origin, tree)
 
 
-def _site_packages(files: WorkspaceFiles, environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+def _site_packages(files: WorkspaceReader, environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     places = [(name, files.folder_inside(name)) for name in _ENVIRONMENTS]
     if active := environ.get("VIRTUAL_ENV"):
         places.append(("the active virtual environment", Path(active)))

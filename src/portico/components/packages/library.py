@@ -23,7 +23,7 @@ from portico.components.packages.registries.pypi import PypiRegistry
 from portico.components.packages.tree import PackageTree
 from portico.components.packages.versions.locked_version import LockedVersion
 from portico.components.packages.versions.workspace_versions import workspace_versions
-from portico.components.packages.workspace_files import WorkspaceFiles
+from portico.components.packages.workspace_reader import WorkspaceReader
 
 _UNLOCKED = LockedVersion(version="", origin="")
 
@@ -38,6 +38,14 @@ class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
     tree: PackageTree
     verified: str = ""
     notes: tuple[str, ...] = ()
+
+
+class _Fetch:
+    """A running download, which ends when the last who waits for it gives up."""
+
+    def __init__(self, task: "asyncio.Task[PackageSource]") -> None:
+        self.task = task
+        self.waiting = 0
 
 
 class PackageLibrary:
@@ -56,12 +64,12 @@ class PackageLibrary:
             "go": GoRegistry(),
             "maven": MavenRegistry(),
         }
-        self._fetches: dict[PackageQuery, asyncio.Task[PackageSource]] = {}
+        self._fetches: dict[PackageQuery, _Fetch] = {}
 
     async def source(self, name: PackageName, version: str = "") -> PackageSource:
         """The sources of a version, or of the one that the workspace uses, or of the latest."""
         wanted = check_version(version) if version else ""
-        files = WorkspaceFiles(self._workspace)
+        files = WorkspaceReader(self._workspace)
         locked = await asyncio.to_thread(workspace_versions, files, name, self._environ)
         chosen, origin = _choose(locked, wanted)
         module = PackageName(name.ecosystem, chosen.module) if chosen.module else name
@@ -77,7 +85,7 @@ class PackageLibrary:
             notes=(*_notes(name, locked, chosen, wanted), *found.notes),
         )
 
-    def _find_near(self, files: WorkspaceFiles, query: PackageQuery) -> PackageSource | None:
+    def _find_near(self, files: WorkspaceReader, query: PackageQuery) -> PackageSource | None:
         """What is installed or cached on this machine. Blocks."""
         if not query.version or not is_exact(query.name, query.version):
             return None
@@ -98,12 +106,18 @@ class PackageLibrary:
 
     async def _fetch_once(self, query: PackageQuery) -> PackageSource:
         """Fetch a package; two who ask for the same one at once wait for one download."""
-        running = self._fetches.get(query)
-        if running is None:
-            running = asyncio.create_task(self._fetch(query), name=f"fetch of {query.name}")
-            self._fetches[query] = running
-            running.add_done_callback(lambda _: self._fetches.pop(query, None))
-        return await asyncio.shield(running)
+        fetch = self._fetches.get(query)
+        if fetch is None:
+            fetch = _Fetch(asyncio.create_task(self._fetch(query), name=f"fetch of {query.name}"))
+            self._fetches[query] = fetch
+            fetch.task.add_done_callback(lambda _: self._fetches.pop(query, None))
+        fetch.waiting += 1
+        try:
+            return await asyncio.shield(fetch.task)
+        finally:
+            fetch.waiting -= 1
+            if not fetch.waiting:
+                fetch.task.cancel()
 
     async def _fetch(self, query: PackageQuery) -> PackageSource:
         folder = await asyncio.to_thread(self.cache.unfinished_folder)

@@ -18,11 +18,12 @@ from portico.components.packages.descriptions import (
 from portico.components.packages.library import PackageLibrary, PackageSource
 from portico.components.packages.package import Ecosystem, PackageName
 from portico.components.packages.text_search import PackageTextQuery, search_tree
+from portico.components.tool_failure import tool_failure
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
 from portico.conductor.mcp_bridge.session_servers import ChainSession
 from portico.domain.errors import PorticoError
 from portico.mcp.server import InProcessServer, ToolServer
-from portico.mcp.tools import Tool, ToolCall, ToolFailure, schema_of
+from portico.mcp.tools import Tool, ToolCall, schema_of
 
 SERVER_NAME = "portico-packages"
 _INSTRUCTIONS = (
@@ -84,7 +85,7 @@ async def _answer(run: _Run, library: PackageLibrary, call: ToolCall) -> str:
     try:
         return await run(library, call)
     except PorticoError as error:
-        raise ToolFailure(f"{error.message} {error.suggestion or ''}".strip()) from error
+        raise tool_failure(error) from error
 
 
 async def _find(library: PackageLibrary, ecosystem: Ecosystem, name: str, version: str) -> PackageSource:

@@ -21,7 +21,7 @@ _MOST_FILES = 60_000
 _TEXT_PROBE = 8 * 1024
 
 
-class TreeFile(msgspec.Struct, frozen=True):
+class PackageFile(msgspec.Struct, frozen=True):
     """A file by its path in the package."""
 
     path: str
@@ -36,7 +36,7 @@ class PackageTree(msgspec.Struct, frozen=True, kw_only=True):
     nested: frozenset[str] = frozenset()
     """Names of folders that hold other packages."""
 
-    def files(self) -> Iterator[TreeFile]:
+    def files(self) -> Iterator[PackageFile]:
         """All regular files, sorted by path, up to a limit. Blocks."""
         left = _MOST_FILES
         for entry in self.entries or (".",):
@@ -82,11 +82,11 @@ class PackageTree(msgspec.Struct, frozen=True, kw_only=True):
             for one in self.entries
         )
 
-    def _walk(self, entry: str) -> Iterator[TreeFile]:
+    def _walk(self, entry: str) -> Iterator[PackageFile]:
         path = self.root / entry
         try:
             if entry and not os.path.isdir(path):  # noqa: PTH112 - one stat, for many files
-                yield TreeFile(entry, real_path.lstat(path).st_size)
+                yield PackageFile(entry, real_path.lstat(path).st_size)
                 return
             with open_folder(path) as folder, folder.scan() as entries:
                 found = sorted(entries, key=lambda one: one.name)
@@ -102,4 +102,4 @@ class PackageTree(msgspec.Struct, frozen=True, kw_only=True):
             if is_folder and name not in self.nested and name != "__pycache__":
                 yield from self._walk(inner)
             elif not is_folder:
-                yield TreeFile(inner, size)
+                yield PackageFile(inner, size)

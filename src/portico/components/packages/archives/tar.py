@@ -6,7 +6,7 @@ This one knows what packages use: plain files, folders, long names and pax recor
 
 import tarfile
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Protocol
 
 import msgspec
 
@@ -27,10 +27,16 @@ class _Extended(msgspec.Struct):
     size: int | None = None
 
 
+class TarStream(Protocol):
+    """What a tar archive is read from."""
+
+    def read(self, most: int, /) -> bytes: ...
+
+
 class TarReader:
     """Members of a tar stream, in their order. `read` gives the bytes of the last one."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: TarStream) -> None:
         self._stream = stream
         self._left = 0
         self._padding = 0

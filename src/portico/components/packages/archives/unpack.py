@@ -66,7 +66,7 @@ def unpack(archive: Path, folder: Path, limits: UnpackLimits = DEFAULT_LIMITS) -
 
 def _unpack_tar(file: BinaryIO, writer: "_Writer") -> None:
     with gzip.GzipFile(fileobj=file) as stream:
-        reader = TarReader(writer.counted(stream))
+        reader = TarReader(_CountedStream(stream, writer.count))
         for member in reader.members():
             writer.add(member, reader.read)
 
@@ -89,7 +89,7 @@ def _unpack_zip(file: BinaryIO, writer: "_Writer", limits: UnpackLimits) -> None
 class _CountedStream:
     """A decompressed stream, all of which counts against the limits: also what is skipped in it."""
 
-    def __init__(self, stream: BinaryIO, count: Callable[[int], None]) -> None:
+    def __init__(self, stream: gzip.GzipFile, count: Callable[[int], None]) -> None:
         self._stream = stream
         self._count = count
 
@@ -115,9 +115,6 @@ class _Writer:
         if self._files == 0:
             raise refuse("it has no files in it")
         return Unpacked(self._files, self._size, self._links)
-
-    def counted(self, stream: BinaryIO) -> BinaryIO:
-        return _CountedStream(stream, self._count)  # type: ignore[return-value]
 
     def add(self, member: ArchiveMember, read: _Read) -> None:
         self._members += 1
@@ -157,7 +154,7 @@ class _Writer:
                 self._check(self._size)
                 file.write(data)
 
-    def _count(self, size: int) -> None:
+    def count(self, size: int) -> None:
         self._read += size
         self._check(self._read)
 

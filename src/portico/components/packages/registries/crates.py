@@ -3,6 +3,7 @@
 `cargo info` downloads one crate, verifies it against the index and builds nothing. The crate is then in cargo's cache.
 """
 
+import asyncio
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from portico.components.packages.cache import PackageArchive, check_checksums
 from portico.components.packages.errors import PackageNotFound, PackageRefused, RegistryFailed
 from portico.components.packages.registries.archive_file import PackageQuery
+from portico.components.packages.registries.cargo_source import cargo_home, read_cargo_source
 from portico.components.packages.registries.client_program import ProgramResult, run_client
 
 _VERSION = re.compile(r"^version: (\S+)", re.MULTILINE)
@@ -27,7 +29,8 @@ class CratesRegistry:
 
     async def fetch(self, query: PackageQuery, folder: Path, environ: Mapping[str, str]) -> PackageArchive:
         spec = f"{query.name.name}@{query.version}" if query.version else query.name.name
-        command = ("cargo", "info", "--quiet", "--color=never", spec)
+        flags = (await asyncio.to_thread(read_cargo_source, environ)).flags
+        command = ("cargo", "info", "--quiet", "--color=never", *flags, spec)
         result = await run_client(command, folder, environ)
         version = _VERSION.search(result.output)
         if result.exit_code != 0 or version is None:
@@ -45,8 +48,10 @@ def _archive(query: PackageQuery, version: str, path: Path, verified: str, sourc
 
 
 def _cached_crates(name: str, version: str, environ: Mapping[str, str]) -> Iterator[Path]:
-    home = Path(environ.get("CARGO_HOME") or Path(environ.get("HOME") or Path.home()) / ".cargo")
-    found = (home / "registry" / "cache").glob(f"*/{name}-{version}.crate")
+    local = read_cargo_source(environ).folder
+    if local is not None and (crate := local / f"{name}-{version}.crate").is_file():
+        yield crate
+    found = (cargo_home(environ) / "registry" / "cache").glob(f"*/{name}-{version}.crate")
     # The newest first: it is the one that cargo has just downloaded.
     yield from sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 

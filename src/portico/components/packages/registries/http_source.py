@@ -153,7 +153,7 @@ class _Proxies(urllib.request.ProxyHandler):
         names = [one.strip().lstrip(".") for one in self._direct.split(",") if one.strip()]
         if "*" in names or any(host == one or host.endswith(f".{one}") for one in names):
             return None
-        return super().proxy_open(req, proxy, type)  # type: ignore[misc]
+        return super().proxy_open(req, proxy, type)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

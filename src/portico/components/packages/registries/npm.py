@@ -15,7 +15,11 @@ from portico.components.packages.registries.archive_file import PackageQuery
 from portico.components.packages.registries.client_program import ProgramResult, run_client
 from portico.domain import codecs
 
-_FLAGS = ("--ignore-scripts", "--json", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
+_FLAGS = (
+    *("--ignore-scripts", "--json", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"),
+    # By default npm waits more than a minute in all for a registry that fails.
+    *("--fetch-retries=1", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=2000"),
+)
 _MISSING = ("E404", "ETARGET", "ENOVERSIONS")
 
 

@@ -27,7 +27,7 @@ _LARGEST_INDEX = 64 * 1024 * 1024
 _SDIST_ENDINGS = (".tar.gz", ".zip")
 
 
-class IndexFile(msgspec.Struct, frozen=True, kw_only=True):
+class IndexedArchive(msgspec.Struct, frozen=True, kw_only=True):
     """One archive in a simple index."""
 
     filename: str
@@ -73,7 +73,7 @@ class PypiRegistry:
         )
 
 
-def _locked(query: PackageQuery, chosen: IndexFile, files: list[IndexFile]) -> tuple[str, ...]:
+def _locked(query: PackageQuery, chosen: IndexedArchive, files: list[IndexedArchive]) -> tuple[str, ...]:
     """The lockfile's checksums, if they cover the chosen archive: a lockfile may list only some of them."""
     listed = {one.checksum for one in files if one.version == chosen.version}
     if query.checksums and not set(query.checksums) & listed:
@@ -84,7 +84,7 @@ def _locked(query: PackageQuery, chosen: IndexFile, files: list[IndexFile]) -> t
     return query.checksums if chosen.checksum in query.checksums else ()
 
 
-async def _index_files(source: HttpSource, index: str, name: PackageName) -> list[IndexFile]:
+async def _index_files(source: HttpSource, index: str, name: PackageName) -> list[IndexedArchive]:
     address = f"{index}/{name.name}/"
     if address.startswith("file:"):
         address += "index.html"
@@ -104,12 +104,12 @@ async def _index_files(source: HttpSource, index: str, name: PackageName) -> lis
             if login and urlsplit(url).netloc == urlsplit(without_login(address)).netloc:
                 url = url.replace("://", f"://{login}@", 1)
             found.append(
-                IndexFile(filename=filename, url=url, version=version, checksum=checksum, yanked=yanked)
+                IndexedArchive(filename=filename, url=url, version=version, checksum=checksum, yanked=yanked)
             )
     return found
 
 
-def choose_file(files: list[IndexFile], wanted: str) -> IndexFile | None:
+def choose_file(files: list[IndexedArchive], wanted: str) -> IndexedArchive | None:
     """The best archive of the newest version in the range. A yanked one only if it is asked for exactly."""
     exact = parse_python_version(wanted) is not None or wanted.startswith("===")
     fitting = [one for one in files if satisfies(one.version, wanted) and (exact or not one.yanked)]
@@ -121,11 +121,11 @@ def choose_file(files: list[IndexFile], wanted: str) -> IndexFile | None:
     return min((one for one in candidates if _order(one) == newest), key=_preference)
 
 
-def _order(file: IndexFile) -> Any:
+def _order(file: IndexedArchive) -> Any:
     return parse_python_version(file.version)
 
 
-def _preference(file: IndexFile) -> tuple[int, str]:
+def _preference(file: IndexedArchive) -> tuple[int, str]:
     if file.filename.endswith("-none-any.whl"):
         return 0, file.filename
     return (1 if file.filename.endswith(_SDIST_ENDINGS) else 2), file.filename

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from portico.components.packages.package import PackageName
 from portico.components.packages.versions.locked_version import LockedVersion
-from portico.components.packages.workspace_files import WorkspaceFiles
+from portico.components.packages.workspace_reader import WorkspaceReader
 
 _REQUIRED = re.compile(r"^\s*(?:require\s+)?([^\s()/][^\s()]*)\s+(v[0-9][^\s]*)", re.MULTILINE)
 _REPLACED = re.compile(r"^\s*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>\s+([^\s.]\S*)\s+(v[0-9]\S*)", re.MULTILINE)
 
 
-def go_versions(files: WorkspaceFiles, name: PackageName) -> Iterator[LockedVersion]:
+def go_versions(files: WorkspaceReader, name: PackageName) -> Iterator[LockedVersion]:
     """The version of the module that is named, or that contains the package of this name."""
     for path in files.find({"go.mod"}):
         text = re.sub(r"//[^\n]*", "", files.read(path) or "")

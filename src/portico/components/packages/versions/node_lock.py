@@ -8,7 +8,7 @@ import msgspec
 
 from portico.components.packages.package import PackageName
 from portico.components.packages.versions.locked_version import LockedVersion
-from portico.components.packages.workspace_files import WorkspaceFiles
+from portico.components.packages.workspace_reader import WorkspaceReader
 from portico.domain import codecs
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+[A-Za-z0-9.+-]*")
@@ -16,7 +16,7 @@ _INTEGRITY = re.compile(r"integrity:? \"?(sha512-[A-Za-z0-9+/=]+)")
 _YARN_VERSION = re.compile(r'^  version:? "?([^"\s]+)"?', re.MULTILINE)
 
 
-def node_lock_versions(files: WorkspaceFiles, name: PackageName) -> Iterator[LockedVersion]:
+def node_lock_versions(files: WorkspaceReader, name: PackageName) -> Iterator[LockedVersion]:
     """Versions in the lockfiles nearest to the root; a direct dependency comes before the dependencies of others."""
     readers = {
         "package-lock.json": _npm,
@@ -48,7 +48,9 @@ def _npm(text: str, name: str) -> Iterator[tuple[str, str]]:
             for path, one in packages.items()
             if path.endswith(f"node_modules/{name}") and isinstance(one, dict) and "link" not in one
         ]
-        entries = [one for _, one in sorted(found, key=lambda item: item[0].count("node_modules/"))]
+        entries: list[Any] = [
+            one for _, one in sorted(found, key=lambda item: item[0].count("node_modules/"))
+        ]
     else:
         dependencies = lock.get("dependencies")
         entries = [dependencies.get(name)] if isinstance(dependencies, dict) else []

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from portico.components.packages.package import PackageName
 from portico.components.packages.versions.locked_version import LockedVersion
 from portico.components.packages.versions.xml_document import XmlElement, child_text, read_xml
-from portico.components.packages.workspace_files import WorkspaceFiles
+from portico.components.packages.workspace_reader import WorkspaceReader
 
 _PROPERTY = re.compile(r"\$\{([^}]+)\}")
 
 
-def pom_versions(files: WorkspaceFiles, name: PackageName) -> Iterator[LockedVersion]:
+def pom_versions(files: WorkspaceReader, name: PackageName) -> Iterator[LockedVersion]:
     """Versions of dependencies, also those that a parent manages for its modules."""
     group, _, artifact = name.name.partition(":")
     for path in files.find({"pom.xml"}):
@@ -21,11 +21,13 @@ def pom_versions(files: WorkspaceFiles, name: PackageName) -> Iterator[LockedVer
         properties = _properties(project)
         for one in project.iter("dependency"):
             if (child_text(one, "groupId"), child_text(one, "artifactId")) == (group, artifact):
-                version = _PROPERTY.sub(
-                    lambda found, known=properties: known.get(found[1], found[0]), child_text(one, "version")
-                )
+                version = _substituted(child_text(one, "version"), properties)
                 if version and "$" not in version and version[0] not in "[(":
                     yield LockedVersion(version=version, origin=path)
+
+
+def _substituted(text: str, properties: Mapping[str, str]) -> str:
+    return _PROPERTY.sub(lambda found: properties.get(found[1], found[0]), text)
 
 
 def _properties(project: XmlElement) -> Mapping[str, str]:

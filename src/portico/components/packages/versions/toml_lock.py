@@ -7,14 +7,14 @@ from typing import Any
 
 from portico.components.packages.package import PackageName, normalize_python
 from portico.components.packages.versions.locked_version import LockedVersion
-from portico.components.packages.workspace_files import WorkspaceFiles
+from portico.components.packages.workspace_reader import WorkspaceReader
 
 _START = "[[package]]"
 _NAME = re.compile(r'^name = "([^"\n]+)"', re.MULTILINE)
 _CRATES_IO = ("registry+", "sparse+")
 
 
-def crates_versions(files: WorkspaceFiles, name: PackageName) -> Iterator[LockedVersion]:
+def crates_versions(files: WorkspaceReader, name: PackageName) -> Iterator[LockedVersion]:
     """Versions in the nearest Cargo.lock, the newest first, as cargo sorts them last."""
     wanted = name.name.replace("-", "_")
     for path in files.find({"Cargo.lock"}):
@@ -33,7 +33,7 @@ def _checksum(table: dict[str, Any]) -> tuple[str, ...]:
     return (f"sha256:{checksum}",) if isinstance(checksum, str) else ()
 
 
-def python_lock_versions(files: WorkspaceFiles, name: PackageName) -> Iterator[LockedVersion]:
+def python_lock_versions(files: WorkspaceReader, name: PackageName) -> Iterator[LockedVersion]:
     """Versions in uv.lock, poetry.lock and pdm.lock."""
     for path in files.find({"uv.lock", "poetry.lock", "pdm.lock"}):
         text = files.read(path) or ""
@@ -44,8 +44,7 @@ def python_lock_versions(files: WorkspaceFiles, name: PackageName) -> Iterator[L
 
 def _hashes(table: dict[str, Any]) -> tuple[str, ...]:
     """Hashes of all archives of a version: uv has `sdist` and `wheels`, poetry and pdm have `files`."""
-    sdist = table.get("sdist")
-    listed = [sdist] if isinstance(sdist, dict) else []
+    listed: list[Any] = [table.get("sdist")]
     for key in ("wheels", "files"):
         more = table.get(key)
         listed += more if isinstance(more, list) else []
@@ -55,7 +54,7 @@ def _hashes(table: dict[str, Any]) -> tuple[str, ...]:
 
 def _tables(text: str, is_wanted: Callable[[str], bool]) -> Iterator[dict[str, Any]]:
     """The tables of one package. Only these are parsed: a lockfile may have megabytes of others."""
-    for block in text.split(f"\n{_START}\n")[1:]:
+    for block in f"\n{text}".split(f"\n{_START}\n")[1:]:
         named = _NAME.search(block)
         if named is None or not is_wanted(named[1]):
             continue

@@ -11,11 +11,11 @@ from portico.components.packages.versions.node_lock import node_lock_versions
 from portico.components.packages.versions.pom import pom_versions
 from portico.components.packages.versions.requirements import requirements_versions
 from portico.components.packages.versions.toml_lock import crates_versions, python_lock_versions
-from portico.components.packages.workspace_files import WorkspaceFiles
+from portico.components.packages.workspace_reader import WorkspaceReader
 
 
 def workspace_versions(
-    files: WorkspaceFiles, name: PackageName, environ: Mapping[str, str]
+    files: WorkspaceReader, name: PackageName, environ: Mapping[str, str]
 ) -> list[LockedVersion]:
     """Versions of a package in a workspace, the one that counts first. Blocks."""
     first: dict[str, LockedVersion] = {}
@@ -25,7 +25,7 @@ def workspace_versions(
 
 
 def _versions(
-    files: WorkspaceFiles, name: PackageName, environ: Mapping[str, str]
+    files: WorkspaceReader, name: PackageName, environ: Mapping[str, str]
 ) -> Iterator[LockedVersion]:
     match name.ecosystem:
         case "crates":

@@ -18,7 +18,7 @@ _NOT_SEARCHED = frozenset(
 )
 
 
-class WorkspaceFiles:
+class WorkspaceReader:
     """The files beneath one folder. Paths are relative to it."""
 
     def __init__(self, root: Path) -> None:
