@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from portico.acp import _schema as acp
 from portico.conductor.proxies.editor_state import EditorSelection, EditorState, read_editor_state
-from portico.conductor.session_proxy import SessionFolders, SessionProxy
+from portico.conductor.session_folders import SessionFolders, SessionFoldersProxy
 from portico.domain import codecs
 from portico.domain.secret_files import is_private
 from portico.rpc.messages import Message
@@ -42,9 +42,9 @@ class _Block(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class EditorContext(SessionProxy):
+class EditorContext(SessionFoldersProxy):
     name = "editor-context"
-    client_methods = SessionProxy.client_methods | {"session/prompt"}
+    client_methods = SessionFoldersProxy.client_methods | {"session/prompt"}
 
     def __init__(self, state_file: Path, now: Callable[[], float]) -> None:
         """`now` is the time of the clock on the wall, in seconds since 1970."""
