@@ -13,6 +13,7 @@ from portico.components.packages.cache import CachedPackage, PackageCache
 from portico.components.packages.library import PackageLibrary
 from portico.components.packages.package import Ecosystem, PackageName
 from portico.domain.errors import InvalidInput
+from portico.doors.terminal.sanitizer import clean_line
 
 _ECOSYSTEMS: tuple[Ecosystem, ...] = get_args(Ecosystem)
 _NAME = "such as serde, requests, @types/node, golang.org/x/text or org.slf4j:slf4j-api"
@@ -63,8 +64,8 @@ def _list(flags: argparse.Namespace) -> int:
         return 0
     width = max(len(_title(one)) for one in found)
     for one in found:
-        print(f"{_title(one):<{width}}  {one.ecosystem:<6}  {_megabytes(one.size):>9}  {one.source}")
-    print(f"{len(found)} packages, {_megabytes(sum(one.size for one in found))} in {cache.folder}")
+        print(f"{_title(one):<{width}}  {one.ecosystem:<6}  {_bytes(one.size):>9}  {one.source}")
+    print(f"{_sum(found)} in {cache.folder}")
     return 0
 
 
@@ -92,9 +93,9 @@ def _show(flags: argparse.Namespace) -> int:
     print(f"{shown.name} {shown.version}, {shown.version_origin}")
     print(f"  source    {shown.source}" + (f", verified: {shown.verified}" if shown.verified else ""))
     print(f"  folder    {shown.folder}")
-    print(f"  contents  {shown.files:,} files, {_megabytes(shown.size)}")
+    print(f"  contents  {shown.files:,} files, {_bytes(shown.size)}")
     for note in shown.notes:
-        print(f"  note      {note}")
+        print(f"  note      {clean_line(note)}")
     return 0
 
 
@@ -113,11 +114,10 @@ def _clean(flags: argparse.Namespace) -> int:
             )
         for one in removed:
             cache.remove(one)
-    size = sum(one.size for one in removed)
     if flags.api:
-        print_json(removed=removed, size=size)
+        print_json(removed=removed, size=sum(one.size for one in removed))
     else:
-        print(f"Removed {len(removed)} packages, {_megabytes(size)}.")
+        print(f"Removed {_sum(removed)}.")
     return 0
 
 
@@ -140,5 +140,10 @@ def _title(package: CachedPackage) -> str:
     return f"{package.name} {package.version}"
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / 1_000_000:.1f} MB"
+def _sum(packages: Sequence[CachedPackage]) -> str:
+    count = "1 package" if len(packages) == 1 else f"{len(packages)} packages"
+    return f"{count}, {_bytes(sum(one.size for one in packages))}"
+
+
+def _bytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
