@@ -226,6 +226,12 @@ async def test_a_whole_conversation_needs_no_mouse(chat: Chat) -> None:
     await expect(chat.tabs).to_have_count(1)
 
 
+async def test_the_history_has_the_focus_before_the_next_key(chat: Chat) -> None:
+    await chat.narrow()
+    await expect(chat.prompt).to_be_focused()
+    assert await chat.page.evaluate(FOCUS_AFTER_HISTORY_KEY) == "Search sessions"
+
+
 async def test_every_control_is_reached_with_the_tab_key_and_shows_the_focus(chat: Chat) -> None:
     await chat.narrow()
     await chat.tell(named("Around"), {"tool": {"title": "Look", "raw_input": {"at": 1}}}, say("Seen."))
@@ -259,6 +265,13 @@ async def test_finished_answers_are_read_to_those_who_listen(chat: Chat, house: 
     await expect(aloud.get_by_text("All at once.")).to_have_count(1)
 
 
+# Only microtasks run between the key and the look: no frame is drawn, and no other key could be handled.
+FOCUS_AFTER_HISTORY_KEY = """async () => {
+    const keys = { key: "h", code: "KeyH", ctrlKey: true, altKey: true, bubbles: true, cancelable: true };
+    document.activeElement.dispatchEvent(new KeyboardEvent("keydown", keys));
+    for (let turn = 0; turn < 20; turn++) await null;
+    return document.activeElement.getAttribute("aria-label");
+}"""
 NAME_OF_FOCUS = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
 FOCUS = """() => {
     const own = document.activeElement;

@@ -36,6 +36,14 @@ async def test_a_tool_call_shows_its_title_kind_state_and_duration(chat: Chat, h
     await expect(chat.seen(re.compile('"found": 2'))).to_be_visible()
 
 
+async def test_a_tool_that_only_reads_says_so(chat: Chat, shoot: Shoot) -> None:
+    call = {"sessionUpdate": "tool_call", "toolCallId": "look", "title": "github: get_issue", "kind": "other"}
+    done = {"sessionUpdate": "tool_call_update", "toolCallId": "look", "status": "completed"}
+    await chat.tell({"update": {**call, "_meta": {"portico": {"readOnly": True}}}}, {"update": done})
+    await expect(chat.fold(r"github: get_issue.*read-only.*done")).to_be_visible()
+    await shoot(chat, "read-only-tool")
+
+
 async def test_a_change_is_shown_line_by_line(chat: Chat, house: House, shoot: Shoot) -> None:
     path = str(house.workspace / "boats.py")
     diff = {

@@ -49,7 +49,7 @@ class TestTheAgent:
     def test_of_an_unknown_name_is_answered_with_the_known_ones(self, portico: Portico) -> None:
         editor = Editor(portico, "--agent", "claud")
         error = editor.initialize()["error"]
-        assert "Did you mean “claude”?" in error["message"]
+        assert "Did you mean claude?" in error["message"]
         assert editor.hang_up().code == 0
 
     def test_that_ends_at_once_leaves_its_last_words(self, portico: Portico) -> None:

@@ -54,7 +54,7 @@ async def test_a_session_that_only_reads_writes_and_runs_nothing(
 ) -> None:
     editor = LocalEditorProvider({}).open(tmp_path)
     serve = client_methods(editor, ASKING, Nothing(), reads_only=True)
-    with pytest.raises(RpcError, match="only reads") as caught:
+    with pytest.raises(RpcError, match="read-only") as caught:
         await serve[method](request_)
     assert caught.value.code == INVALID_PARAMS
     assert names_in(tmp_path) == []

@@ -142,7 +142,7 @@ class TestFile:
         path = tmp_path / "notes.md"
         path.write_text("# Notes\n")
         path.chmod(0o644)
-        with pytest.raises(InvalidInput, match="there already, and is no trace"):
+        with pytest.raises(InvalidInput, match="it exists and is not a trace"):
             TraceWriter.open(path, {}, Ticking())
         assert (path.read_text(), path.stat().st_mode & 0o777) == ("# Notes\n", 0o644)
 

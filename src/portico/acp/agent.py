@@ -14,12 +14,11 @@ from portico.acp import extensions
 from portico.acp.connection import AcpConnection, MethodHandler
 from portico.acp.lenient_decoder import decode
 from portico.acp.session_id import read_session_id
+from portico.acp.session_methods import REOPENING_METHODS
 from portico.rpc.connection import RpcReply
 from portico.rpc.frames import Tap, Transport
 
 log = logging.getLogger(__name__)
-
-_OPENED_BY_REQUEST = ("session/load", "session/resume")
 
 
 class AgentSideConnection(AcpConnection):
@@ -79,7 +78,7 @@ class AgentSideConnection(AcpConnection):
         await self.call("terminal/release", request, schema.ReleaseTerminalResponse)
 
     async def request(self, method: str, params: Raw) -> RpcReply:
-        if method in _OPENED_BY_REQUEST:
+        if method in REOPENING_METHODS:
             session_id = read_session_id(params)
             if session_id is not None:
                 self._open.add(session_id)

@@ -11,7 +11,7 @@ _WAIT_SECONDS = 2.0
 def stderr_note(process: AgentProcess) -> str:
     """A sentence with the end of the error output, or an empty string."""
     words = process.stderr_tail().strip()
-    return f" Its last words: {words[-_LONGEST:]}" if words else ""
+    return f" Its last output: {words[-_LONGEST:]}" if words else ""
 
 
 async def describe_exit(process: AgentProcess) -> str:

@@ -149,8 +149,8 @@ class AgentRegistry:
                 login_hint=login_command(name),
             )
         raise AgentNotFound(
-            f"There is no agent called “{name}”.",
-            suggestion=f"{_did_you_mean(name, self.names())}Agents: {', '.join(self.names())}.",
+            f'Unknown agent "{name}".',
+            suggestion=f"{_did_you_mean(name, self.names())}Available: {', '.join(self.names())}.",
             details=ErrorDetails(agent=name),
         )
 
@@ -296,4 +296,4 @@ def _did_you_mean(name: str, names: Iterable[str]) -> str:
     import difflib
 
     close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
-    return f"Did you mean “{close[0]}”? " if close else ""
+    return f"Did you mean {close[0]}? " if close else ""

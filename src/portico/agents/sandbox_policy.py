@@ -116,7 +116,7 @@ class SandboxPolicy:
                 raise _refused(level, error) from error
             if level == "strict":
                 lesser = self._confined(place, spec, "workspace", required=False)
-                return _noted(lesser, f"A strict sandbox cannot be had here ({error}).")
+                return _noted(lesser, f"A strict sandbox is not available here ({error}).")
             note = f"This agent is not confined: no sandbox works here ({error})."
             return AppliedSandbox(state=SandboxStatus(note=note))
         wrapper = backend.wrapper(confinement)
@@ -220,6 +220,6 @@ def _noted(confined: AppliedSandbox, note: str) -> AppliedSandbox:
 
 def _refused(level: SandboxLevel, error: SandboxUnavailable) -> PermissionDenied:
     return PermissionDenied(
-        f"The agent was not started: the sandbox “{level}” is required and cannot be had here ({error}).",
-        suggestion="See what is missing with: portico doctor. To go on without a sandbox: --sandbox none",
+        f"The agent was not started: the sandbox “{level}” is required but not available here ({error}).",
+        suggestion="See what is missing with: portico doctor. To continue without a sandbox: --sandbox none",
     )

@@ -20,7 +20,7 @@ import msgspec
 
 from portico.acp import _schema as acp
 from portico.agents.exit_report import describe_exit
-from portico.agents.registry import AgentRegistry
+from portico.agents.registry import PORTER, AgentRegistry
 from portico.components.component import ComponentContext, ComponentUnavailable
 from portico.components.registry import ComponentRegistry, ComponentSwitches
 from portico.conductor.mcp_bridge.bridge import BridgeKind, McpBridge
@@ -102,6 +102,7 @@ class ChainPlan:
             policy=self._policy(spec, settings),
             approvals=approvals,
             approved_as=_approved_as(spec),
+            trusts_read_only=spec.name == PORTER and not self._is_namesake(spec, {}),
         )
         nodes.append(ProxyNode(broker))
         nodes += await within_deadline(lambda: self._component_nodes(settings, workspace))

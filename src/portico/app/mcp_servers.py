@@ -5,12 +5,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from portico.acp import _schema as acp
+from portico.acp.extensions import ServerMeta, to_meta
 from portico.config.mcp_settings import McpServerSetting, substitute_variables
 from portico.config.paths import config_folder, state_folder
 from portico.config.secrets import Secrets, system_keyring
 from portico.config.settings import load_settings
 from portico.domain.errors import PorticoError
 from portico.sessions.ports import ConfiguredMcpServers
+
+_TRUSTED = to_meta(ServerMeta(trusted=True))
+"""The settings are the user's, or those of a workspace that the user trusts."""
 
 
 def configured_servers(workspace: Path, environ: Mapping[str, str]) -> ConfiguredMcpServers:
@@ -47,6 +51,7 @@ def _server(name: str, setting: McpServerSetting, environ: Mapping[str, str]) ->
             type="http",
             name=name,
             url=setting.url,
+            meta=_TRUSTED,
             headers=[acp.HttpHeader(name=key, value=value) for key, value in headers.items()],
         )
     command = setting.command or ""
@@ -54,6 +59,7 @@ def _server(name: str, setting: McpServerSetting, environ: Mapping[str, str]) ->
     return acp.McpServer(
         name=name,
         command=shutil.which(command, path=environ.get("PATH")) or command,
+        meta=_TRUSTED,
         args=list(setting.args),
         env=[acp.EnvVariable(name=key, value=value) for key, value in env.items()],
     )

@@ -236,7 +236,7 @@ def _already_running(files: ServerFiles) -> InvalidInput:
         case UnprovenServer(holder=holder):
             return InvalidInput(
                 f"Another server ({holder}) is just starting or stopping.",
-                suggestion="Try again in a moment; portico status tells how it stands.",
+                suggestion="Try again in a moment; portico status shows its state.",
             )
         case _:
             return InvalidInput("Another server has just ended.", suggestion="Try again.")

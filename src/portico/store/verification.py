@@ -154,4 +154,4 @@ def _orphans(connection: sqlite3.Connection) -> list[str]:
         "SELECT DISTINCT session FROM events WHERE session NOT IN (SELECT number FROM sessions) LIMIT ?",
         (_WORDS_PER_SESSION,),
     )
-    return [f"there are events of number {number}, which is no session" for (number,) in numbers]
+    return [f"there are events of number {number}, which is not a session" for (number,) in numbers]

@@ -274,3 +274,10 @@ def test_a_tool_call_that_was_never_announced_has_short_paths_too() -> None:
     done = ToolCompleted(tool_id="c9", success=True, duration_ms=0, title="Edit /work/app/src/a.py")
     feed(renderer_on(outputs), started(workspace="/work/app"), done)
     assert "done: Edit src/a.py" in outputs.notes
+
+
+def test_a_tool_that_only_reads_is_shown_as_read_only() -> None:
+    outputs = Outputs()
+    looks = msgspec.structs.replace(tool("math: look"), read_only=True)
+    feed(renderer_on(outputs), looks, ToolCompleted(tool_id="c1", success=True, duration_ms=0))
+    assert "done: math: look (read-only)" in outputs.notes

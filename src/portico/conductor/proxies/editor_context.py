@@ -12,7 +12,7 @@ from pathlib import Path
 
 from portico.conductor.prompt_message import PromptMessage
 from portico.conductor.proxies.editor_state import EditorSelection, EditorState, read_editor_state
-from portico.conductor.session_proxy import SessionFolders, SessionProxy
+from portico.conductor.session_folders import SessionFolders, SessionFoldersProxy
 from portico.domain.secret_files import is_private
 from portico.rpc.messages import Message
 
@@ -27,9 +27,9 @@ _CLOSING_TAG = re.compile(r"</(?=\s*editor-context)", re.IGNORECASE)
 _FENCE = re.compile(r"`{3,}")
 
 
-class EditorContext(SessionProxy):
+class EditorContext(SessionFoldersProxy):
     name = "editor-context"
-    client_methods = SessionProxy.client_methods | {"session/prompt"}
+    client_methods = SessionFoldersProxy.client_methods | {"session/prompt"}
 
     def __init__(self, state_file: Path, now: Callable[[], float]) -> None:
         """`now` is the time of the clock on the wall, in seconds since 1970."""

@@ -201,7 +201,7 @@ class FileSwap:
         """Check that the replaced entry is still a file or link, and not behind a link."""
         facts = real_path.find(self._workspace / wish.path) if wish.replaces else None
         if wish.replaces and (facts is None or not _is_entry(facts)):
-            raise InvalidInput(f"{wish.path} has just gone or changed its kind; nothing was restored.")
+            raise InvalidInput(f"{wish.path} was just removed or changed its kind; nothing was restored.")
 
     def _put(self, staging: SwapStaging, wish: SwapTarget) -> None:
         place = self._workspace / wish.path

@@ -9,13 +9,11 @@ from msgspec import Raw, UnsetType
 
 from portico.acp.extensions import placement_in
 from portico.acp.session_id import read_session_id
+from portico.acp.session_methods import CLOSING_METHODS, CREATING_METHODS, OPENING_METHODS
 from portico.conductor.proxy import Proxy
 from portico.domain import codecs
 from portico.rpc.messages import Message, outcome
 
-_NAMED_BY_AGENT = frozenset({"session/new", "session/fork"})
-_NAMED_BY_CLIENT = frozenset({"session/load", "session/resume"})
-_ENDING = frozenset({"session/close", "session/delete"})
 _WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
 
 
@@ -42,19 +40,19 @@ class _Opening(msgspec.Struct, frozen=True, rename="camel"):
     meta: Any = msgspec.field(default=None, name="_meta")
 
 
-class SessionProxy(Proxy):
+class SessionFoldersProxy(Proxy):
     """`folders` has the open sessions. A session is open from the agent's response until it is closed."""
 
-    client_methods = _NAMED_BY_AGENT | _NAMED_BY_CLIENT | _ENDING
+    client_methods = OPENING_METHODS | CLOSING_METHODS
 
     def __init__(self) -> None:
         super().__init__()
         self.folders: dict[str, SessionFolders] = {}
 
     def from_client(self, message: Message) -> None:
-        if message.method in _ENDING:
+        if message.method in CLOSING_METHODS:
             self.forward_right(message, lambda answer: self._ended(message, answer))
-        elif message.method in SessionProxy.client_methods:
+        elif message.method in OPENING_METHODS:
             self.forward_right(message, lambda answer: self._opened(message, answer))
         else:
             self.node.send_right(message)
@@ -64,7 +62,7 @@ class SessionProxy(Proxy):
 
     def _opened(self, asked: Message, answer: Message) -> None:
         if succeeded(answer):
-            naming = outcome(answer) if asked.method in _NAMED_BY_AGENT else asked.params
+            naming = outcome(answer) if asked.method in CREATING_METHODS else asked.params
             session_id, folders = read_session_id(naming), _read_folders(asked.params)
             if session_id is not None and folders is not None:
                 if self.folders.get(session_id, folders).cwd != folders.cwd:
