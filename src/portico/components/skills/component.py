@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from portico.acp.session_methods import OPENING_METHODS
 from portico.components.component import Component, ComponentContext, ComponentUnavailable
 from portico.components.skills.catalog import (
     CATALOG_TOKENS,
@@ -34,7 +35,7 @@ from portico.components.skills.skill import Skill
 from portico.components.skills.tools import SkillTools
 from portico.conductor.mcp_bridge.server_list import read_opening
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
-from portico.conductor.mcp_bridge.session_servers import OPENING_METHODS, ChainSession
+from portico.conductor.mcp_bridge.session_servers import ChainSession
 from portico.conductor.prompt_message import METHOD as PROMPT
 from portico.conductor.prompt_message import PromptMessage
 from portico.conductor.proxy import Proxy

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -79,17 +79,22 @@ class SkillText(msgspec.Struct, frozen=True):
 def read_skill(folder: Path, source: SkillSource) -> Skill:
     """Read the skill in a folder, given by its real path. Blocks. InvalidSkill if it is none, or is too large."""
     try:
-        data = real_path.read(folder / FILE_NAME, limit=LARGEST_TEXT)
-        fingerprint = take_fingerprint(folder)
+        files = _read_files(folder)
     except OSError as error:
-        raise InvalidSkill(f"{FILE_NAME} cannot be read: {error.strerror}") from error
+        name = Path(str(error.filename or folder)).name
+        raise InvalidSkill(f"{name} cannot be read: {error.strerror}") from error
+    data = files.get(FILE_NAME)
+    if data is None:
+        raise InvalidSkill(f"{FILE_NAME} is not a regular file")
+    if len(data) > LARGEST_TEXT:
+        raise InvalidSkill(f"{FILE_NAME} is larger than {LARGEST_TEXT >> 10} KB")
     text = _parse(data)
     return Skill(
         name=text.name,
         description=text.description,
         source=source,
         folder=folder,
-        fingerprint=fingerprint,
+        fingerprint=_fingerprint(files),
         text=text.body,
     )
 
@@ -118,14 +123,11 @@ def _parse(data: bytes) -> SkillText:
     return SkillText(name, " ".join(description.split()), body.strip("\n"))
 
 
-def take_fingerprint(folder: Path) -> str:
-    """Hash of every name and byte in the folder. OSError or InvalidSkill if it cannot be taken."""
-    digest, size = hashlib.sha256(), 0
-    for name, data in _contents(folder):
-        size += len(data)
-        if size > LARGEST_FOLDER:
-            raise InvalidSkill(f"its folder has more than {LARGEST_FOLDER >> 20} MB")
-        for part in (os.fsencode(name), data):
+def _fingerprint(files: Mapping[str, bytes | None]) -> str:
+    """Hash of every name and byte in a folder."""
+    digest = hashlib.sha256()
+    for name in sorted(files):
+        for part in (os.fsencode(name), files[name] or b""):
             digest.update(len(part).to_bytes(8, "big"))
             digest.update(part)
     return digest.hexdigest()
@@ -147,37 +149,33 @@ def read_resource(skill: Skill, path: str) -> bytes:
 
 def list_resources(folder: Path) -> list[str]:
     """The files of a skill beside its SKILL.md."""
+    names = [name for name, data in _read_files(folder).items() if data is not None and name != FILE_NAME]
+    return sorted(name for name in names if not is_private(name.split("/")))
+
+
+def _read_files(folder: Path) -> dict[str, bytes | None]:
+    """Every file below a folder by its path; None for what is no regular file. InvalidSkill if it is too much."""
+    files: dict[str, bytes | None] = {}
     with open_folder(folder) as opened:
-        names = [name for name, mode in _walk(opened, "", 0) if stat.S_ISREG(mode)]
-    return sorted(name for name in names if name != FILE_NAME and not is_private(name.split("/")))
+        _read_into(files, opened, "", 0)
+    return files
 
 
-def _contents(folder: Path) -> Iterator[tuple[str, bytes]]:
-    with open_folder(folder) as opened:
-        for name, mode in sorted(_walk(opened, "", 0)):
-            if stat.S_ISLNK(mode):
-                yield name, b"link"
-            elif stat.S_ISREG(mode):
-                above, _, last = name.rpartition("/")
-                if above:
-                    yield name, real_path.read(folder / name, limit=LARGEST_FOLDER)
-                else:
-                    yield name, read_descriptor(opened.open(last), folder / name, limit=LARGEST_FOLDER)
-
-
-def _walk(
-    folder: OpenFolder, above: str, depth: int, found: list[int] | None = None
-) -> Iterator[tuple[str, int]]:
-    """Every entry below a folder, by its path and mode. InvalidSkill if there are too many."""
-    found = [0] if found is None else found
+def _read_into(files: dict[str, bytes | None], folder: OpenFolder, above: str, depth: int) -> None:
     with folder.scan() as entries:
-        facts = [(entry.name, entry.stat(follow_symlinks=False).st_mode) for entry in entries]
-    for name, mode in facts:
-        found[0] += 1
-        if found[0] > MOST_FILES or depth > _DEEPEST:
+        facts = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+    left = LARGEST_FOLDER - sum(len(data or b"") for data in files.values())
+    for name, fact in facts:
+        if len(files) >= MOST_FILES or depth > _DEEPEST:
             raise InvalidSkill(f"its folder has more than {MOST_FILES} files, or is nested too deeply")
-        if stat.S_ISDIR(mode):
+        if stat.S_ISDIR(fact.st_mode):
             with folder.folder(name) as inner:
-                yield from _walk(inner, f"{above}{name}/", depth + 1, found)
+                _read_into(files, inner, f"{above}{name}/", depth + 1)
+        elif not stat.S_ISREG(fact.st_mode):
+            files[f"{above}{name}"] = None
+        elif fact.st_size > left:
+            raise InvalidSkill(f"its folder has more than {LARGEST_FOLDER >> 20} MB")
         else:
-            yield f"{above}{name}", mode
+            data = read_descriptor(folder.open(name), Path(name), limit=left)
+            files[f"{above}{name}"] = data
+            left -= len(data)

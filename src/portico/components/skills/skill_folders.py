@@ -14,6 +14,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -99,30 +100,34 @@ def _site_packages(environment: Path) -> Iterator[Path]:
 
 def _python_skills(site: Path) -> Iterator[SkillFolder]:
     names = _names(site)
-    distributions: list[tuple[str, str, str]] | None = None
+    distributions: dict[str, list[tuple[str, str]]] | None = None
     for name in names:
         skills = f"{site}/{name}/.agents/skills"
         if name.endswith(".dist-info") or not os.path.isdir(skills):  # noqa: PTH112 - it is asked of every package
             continue
         if distributions is None:
-            distributions = [
-                (_normal(found[1]), found[2], one) for one in names if (found := _DISTRIBUTION.fullmatch(one))
-            ]
+            distributions = {}
+            for one in names:
+                if (found := _DISTRIBUTION.fullmatch(one)) is not None:
+                    distributions.setdefault(_normal(found[1]), []).append((found[2], one))
         package, version = _distribution_of(site, name, distributions)
         source = SkillSource(kind="pypi", package=package, version=version)
         yield from _skills_in(Path(skills), site / name, source)
 
 
-def _distribution_of(site: Path, folder: str, distributions: list[tuple[str, str, str]]) -> tuple[str, str]:
+def _distribution_of(
+    site: Path, folder: str, distributions: Mapping[str, list[tuple[str, str]]]
+) -> tuple[str, str]:
     """The distribution that a package was installed by, as its RECORD says, and its version."""
-    wanted = f"{folder}/.agents/skills/".encode()
-    for package, version, info in sorted(distributions, key=lambda one: one[0] != _normal(folder)):
-        try:
-            if wanted in read_regular(site / info / "RECORD", limit=_RECORD_LIMIT):
-                return package, version if _VERSION.fullmatch(version) else ""
-        except OSError:
-            continue
-    return _normal(folder), ""
+    wanted, likely = f"{folder}/.agents/skills/".encode(), _normal(folder)
+    for package in chain((likely,), distributions):
+        for version, info in distributions.get(package, ()):
+            try:
+                if wanted in read_regular(site / info / "RECORD", limit=_RECORD_LIMIT):
+                    return package, version if _VERSION.fullmatch(version) else ""
+            except OSError:
+                continue
+    return likely, ""
 
 
 def _normal(name: str) -> str:
