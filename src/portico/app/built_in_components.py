@@ -20,6 +20,9 @@ def open_components(windows: "EditorWindows | None" = None) -> ComponentRegistry
     return ComponentRegistry(
         {
             "code": BuiltInComponent(partial(_code, windows)),
+            "skills": BuiltInComponent(
+                component_class("portico.components.skills.component:SkillsComponent")
+            ),
             "history": BuiltInComponent(
                 component_class("portico.components.history.component:HistoryComponent")
             ),
