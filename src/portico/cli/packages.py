@@ -12,7 +12,7 @@ from portico.cli.arguments import CommandGroup, by_prefix, print_json, require_f
 from portico.components.packages.cache import CachedPackage, PackageCache
 from portico.components.packages.library import PackageLibrary
 from portico.components.packages.package import Ecosystem, PackageName
-from portico.components.packages.research.findings import FindingsStore
+from portico.components.packages.research.history import FindingsStore
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
 from portico.doors.terminal.sanitizer import StreamCleaner, clean_line

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from portico.components.packages.proxy import PackageTools
-from portico.components.packages.research.findings import Findings, FindingsStore
+from portico.components.packages.research.history import Findings, FindingsStore
 from portico.components.packages.research.service import ResearchService
 from tests.conductor.mcp_support import call, frame, introduce, message, open_session
 from tests.conductor.support import Ends, chain

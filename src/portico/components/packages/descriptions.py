@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from portico.components.packages.library import PackageSource
-from portico.components.packages.research.findings import Findings
+from portico.components.packages.research.history import Findings
 from portico.components.packages.text_search import PackageTextMatches
 from portico.components.packages.tree import PackageFile
 

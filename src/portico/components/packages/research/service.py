@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from portico.components.packages.errors import ResearchFailed
 from portico.components.packages.library import PackageSource
-from portico.components.packages.research.findings import Findings, FindingsStore, findings_key
+from portico.components.packages.research.history import Findings, FindingsStore, findings_key
 from portico.components.packages.shared_tasks import SharedTasks
 
 RESEARCH_SECONDS = 240.0
