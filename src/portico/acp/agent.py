@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as schema
-from portico.acp import extensions
 from portico.acp.connection import AcpConnection, MethodHandler
+from portico.acp.extension_handlers import ExtensionHandlers
 from portico.acp.lenient_decoder import decode
 from portico.acp.session_id import read_session_id
 from portico.acp.session_methods import REOPENING_METHODS
@@ -31,12 +31,13 @@ class AgentSideConnection(AcpConnection):
         name: str,
         serve: Mapping[str, MethodHandler],
         on_cancel: Callable[[str], None],
-        on_todos: Callable[[extensions.WrittenTodos], None] | None = None,
+        extensions: ExtensionHandlers | None = None,
         tap: Tap | None = None,
     ) -> None:
-        super().__init__(transport, name=name, served=schema.AGENT_METHODS, serve=serve, tap=tap)
+        super().__init__(
+            transport, name=name, served=schema.AGENT_METHODS, serve=serve, tap=tap, extensions=extensions
+        )
         self._on_cancel = on_cancel
-        self._on_todos = on_todos
         self._open: set[str] = set()
         self._held: dict[str, list[schema.SessionUpdate]] = {}
 
@@ -92,8 +93,8 @@ class AgentSideConnection(AcpConnection):
         try:
             if method == "session/cancel":
                 self._on_cancel(decode(params, schema.CancelNotification).session_id)
-            elif method == extensions.TODOS and self._on_todos is not None:
-                self._on_todos(decode(params, extensions.WrittenTodos))
+            else:
+                self._extensions.notify(method, params)
         except msgspec.DecodeError as error:
             log.warning("%s: %s ignored: %s", self.name, method, error)
 

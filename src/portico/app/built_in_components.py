@@ -21,8 +21,15 @@ def open_components(environ: Mapping[str, str], windows: "EditorWindows | None" 
     return ComponentRegistry(
         {
             "code": BuiltInComponent(partial(_code, environ, windows)),
+            "skills": BuiltInComponent(
+                component_class("portico.components.skills.component:SkillsComponent")
+            ),
             "history": BuiltInComponent(
                 component_class("portico.components.history.component:HistoryComponent")
+            ),
+            # Last, next to the agent: other tools must not join its research sessions.
+            "packages": BuiltInComponent(
+                component_class("portico.components.packages.component:PackagesComponent")
             ),
         }
     )

@@ -12,6 +12,7 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp import extensions
 from portico.acp.connection import MethodHandler
+from portico.acp.extension_handlers import ExtensionHandlers
 from portico.domain import codecs, events, values
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import TurnId, make_turn_id, turn_ordinal
@@ -80,6 +81,7 @@ class SessionRuntime:
         self._lease = lease
         self._pool = pool
         self._faults = 0
+        self._notifications = self._own_notifications()
         self._unreported_faults: tuple[Fault, int] | None = None
 
     def started_event(self) -> events.SessionStarted:
@@ -159,20 +161,20 @@ class SessionRuntime:
 
     async def disconnect(self, *, grace: float | None = None) -> None:
         """End the agent and every command it runs."""
-        link, self.connection, self.attachment.is_open = self.connection, None, False
+        connection, self.connection, self.attachment.is_open = self.connection, None, False
         if self.terminals is not None:
             await self.terminals.close()
-        if link is not None:
+        if connection is not None:
             await self._pool.release(
-                link, self, grace=self.ports.limits.stop_grace if grace is None else grace
+                connection, self, grace=self.ports.limits.stop_grace if grace is None else grace
             )
 
     async def end_agent(self) -> None:
         """End an agent that does not stop, at once and for every session it has."""
-        link = self.connection
+        connection = self.connection
         await self.disconnect(grace=0)
-        if link is not None:
-            await self._pool.end(link, grace=0)
+        if connection is not None:
+            await self._pool.end(connection, grace=0)
 
     async def close(self, *, forget: bool = False) -> None:
         """End the agent, close the journal and release the lease. With `forget` the agent deletes its session."""
@@ -202,15 +204,17 @@ class SessionRuntime:
 
     def send_todos(self) -> None:
         """Send the list of the log, which overrides the agent's own."""
-        todos, link = self.update_merger.plans.todos, self.connection
-        if todos is None or link is None or self.agent_session_id is None:
+        todos, connection = self.update_merger.plans.todos, self.connection
+        if todos is None or connection is None or self.agent_session_id is None:
             return
-        if extensions.from_meta(link.info.agent_capabilities.meta, extensions.AgentExtensions).todos:
+        if extensions.from_meta(connection.info.agent_capabilities.meta, extensions.AgentExtensions).todos:
             written = [
                 extensions.WrittenTodo(content=todo.content, status=todo.status, priority=todo.priority)
                 for todo in todos
             ]
-            link.end.write_todos(extensions.WrittenTodos(session_id=self.agent_session_id, todos=written))
+            connection.end.write_todos(
+                extensions.WrittenTodos(session_id=self.agent_session_id, todos=written)
+            )
 
     def hear(self) -> None:
         """Reset the idle timer, because the agent or the person did something."""
@@ -240,22 +244,32 @@ class SessionRuntime:
         if self.history_listener is None or not self.history_listener.take(raw):
             self.journal.record(translation.unknown_update(Raw(bytes(raw))))
 
-    def notified(self, method: str, params: Raw) -> None:
-        if method == extensions.FAULT:
-            self.fault(extensions.fault_from(params))
-            return
-        if method == extensions.PERMISSION_DECIDED:
+    def _own_notifications(self) -> ExtensionHandlers:
+        """Handlers of the notifications that proxies of Portico send."""
+
+        def decided(params: Raw) -> None:
             self.requests.decided(codecs.decode_json(params, extensions.PermissionDecided))
-            return
-        if method == extensions.PROPOSAL_UPDATED:
+
+        def proposal_updated(params: Raw) -> None:
             self.journal.record(codecs.decode_json(params, events.ProposalUpdated))
+
+        handlers = ExtensionHandlers()
+        handlers.on_notification(extensions.FAULT, lambda params: self.fault(extensions.fault_from(params)))
+        handlers.on_notification(extensions.PERMISSION_DECIDED, decided)
+        handlers.on_notification(extensions.PROPOSAL_UPDATED, proposal_updated)
+        return handlers
+
+    def notified(self, method: str, params: Raw) -> None:
+        if self._notifications.notify(method, params):
             return
         if method == _PAGE_DONE:
             page = codecs.decode_json(params, acp.CompleteElicitationNotification)
             self.requests.completed(page.elicitation_id)
             return
         text = f"The agent sent the notification {method}."
-        self.journal.record(events.Notice(level="info", text=text, source="agent", raw=Raw(bytes(params))))
+        self.journal.record(
+            events.Notice(level="info", text=text, source="agent", raw=Raw(bytes(params)), code=method)
+        )
 
     def fault(self, fault: Fault) -> None:
         self._faults += 1

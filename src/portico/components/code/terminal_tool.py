@@ -4,8 +4,8 @@ import secrets
 
 from portico.acp import _schema as acp
 from portico.components.code.arguments import InTerminal
-from portico.components.code.permission import ToolPermission, request_permission
 from portico.components.code.session_paths import SessionPaths
+from portico.components.permission import request_permission
 from portico.conductor.mcp_bridge.session_servers import ChainSession
 from portico.conductor.node import ProxyNode
 from portico.domain.errors import PorticoError
@@ -35,7 +35,10 @@ async def run_in_terminal(
     cwd = paths.theirs(asked.cwd or ".")
     if not window.abilities.commands:
         raise ToolFailure("The person's editor offers no terminal any more. Ask the person to run it.")
-    await request_permission(node, _question(session.session_id or "", asked, cwd))
+    if await request_permission(node, _question(session.session_id or "", asked, cwd)) != _ALLOW:
+        raise ToolFailure(
+            "The person did not agree, so the command was not run. Go on without it, or ask why."
+        )
     title = asked.command.strip().split("\n")[0]
     command = TerminalCommand(command=asked.command, cwd=cwd, title=title[:_LONGEST_TITLE])
     try:
@@ -51,7 +54,7 @@ async def run_in_terminal(
     )
 
 
-def _question(session_id: str, asked: InTerminal, cwd: str) -> ToolPermission:
+def _question(session_id: str, asked: InTerminal, cwd: str) -> acp.RequestPermissionRequest:
     told = {"command": asked.command, "cwd": cwd, "reason": asked.reason}
     call = acp.ToolCallUpdate(
         tool_call_id=f"portico-terminal-{secrets.token_hex(8)}",
@@ -59,6 +62,4 @@ def _question(session_id: str, asked: InTerminal, cwd: str) -> ToolPermission:
         kind="execute",
         raw_input={name: value for name, value in told.items() if value},
     )
-    return ToolPermission(
-        session_id=session_id, call=call, options=_OPTIONS, consent=_ALLOW, undone="the command was not run"
-    )
+    return acp.RequestPermissionRequest(session_id=session_id, tool_call=call, options=_OPTIONS)

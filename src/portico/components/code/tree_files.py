@@ -8,8 +8,8 @@ import msgspec
 
 from portico.acp import _schema as acp
 from portico.acp.lenient_decoder import decode
-from portico.components.code.permission import ToolPermission, request_permission
 from portico.components.code.session_paths import SessionPaths
+from portico.components.permission import request_permission
 from portico.conductor.mcp_bridge.session_servers import ChainSession
 from portico.conductor.proxy import Proxy
 from portico.domain import codecs
@@ -96,7 +96,10 @@ class TreeFiles:
                 "The editor of this session cannot write files. Make the change with your own tools."
             )
         before = {edit.path: await self._read_or_fail(edit.path) for edit in edits}
-        await request_permission(self._proxy.node, self._question(title, edits, before))
+        if await request_permission(self._proxy.node, self._question(title, edits, before)) != _ALLOW:
+            raise ToolFailure(
+                "The person did not agree, so nothing was changed. Go on without it, or ask why."
+            )
         for edit in edits:
             if await self._read_or_fail(edit.path) != before[edit.path]:
                 raise ToolFailure(f"{edit.path} was changed meanwhile; it was left as it is. Try again.")
@@ -125,7 +128,9 @@ class TreeFiles:
         except RpcError as error:
             raise ToolFailure(f"{edit.path} was not written: {error.reason}") from error
 
-    def _question(self, title: str, edits: Sequence[CodeFileEdit], before: dict[str, str]) -> ToolPermission:
+    def _question(
+        self, title: str, edits: Sequence[CodeFileEdit], before: dict[str, str]
+    ) -> acp.RequestPermissionRequest:
         diffs: list[acp.ToolCallContent] = [
             acp.Diff(path=edit.path, old_text=before[edit.path], new_text=edit.content or "")
             for edit in edits[:_MOST_DIFFS]
@@ -137,10 +142,6 @@ class TreeFiles:
             content=diffs,
             locations=[acp.ToolCallLocation(path=edit.path) for edit in edits],
         )
-        return ToolPermission(
-            session_id=self._session.session_id or "",
-            call=call,
-            options=_OPTIONS,
-            consent=_ALLOW,
-            undone="nothing was changed",
+        return acp.RequestPermissionRequest(
+            session_id=self._session.session_id or "", tool_call=call, options=_OPTIONS
         )
