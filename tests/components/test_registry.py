@@ -10,6 +10,7 @@ from portico.components.component import Component, ComponentContext
 from portico.components.registry import BuiltInComponent, ComponentRegistry, ComponentSwitches
 from portico.conductor.proxy import Proxy
 from portico.config.settings import Settings, load_settings
+from portico.editors.local import LocalEditorProvider
 
 PACKAGE = """
 from portico.components.component import Component
@@ -131,7 +132,7 @@ async def test_a_component_is_made_once_and_closed_once(registry: ComponentRegis
 
 
 def test_the_built_in_components_can_be_made(tmp_path: Path) -> None:
-    registry = open_components()
+    registry = open_components(lambda: LocalEditorProvider({}))
     for choice in registry.choices(settings(tmp_path), ComponentSwitches()):
         component = registry.component(choice, ())
         assert component.name == choice.name

@@ -135,13 +135,27 @@ def add_trace_flag(parser: CommandParser) -> None:
     )
 
 
-def add_proxy_flag(parser: CommandParser) -> None:
+def add_chain_flags(parser: CommandParser) -> None:
     parser.add_argument(
         "--proxy",
         metavar="NAME",
         action="append",
         default=[],
         help="proxy to add to the chain: a name under proxies in the settings, or of a trusted package; repeatable",
+    )
+    parser.add_argument(
+        "--component",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="component to switch on (see portico components list); repeatable",
+    )
+    parser.add_argument(
+        "--no-component",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="component to switch off; repeatable",
     )
 
 

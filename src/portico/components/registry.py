@@ -77,6 +77,19 @@ class ComponentRegistry:
             found.append(choice)
         return found
 
+    def check(self, names: Sequence[str], settings: Settings) -> None:
+        """InvalidInput if there is neither a component nor a proxy of the settings of one of these names."""
+        known = [*self._built_in, *settings.proxies]
+        if all(name in known for name in names):
+            return
+        known += installed_components()
+        for name in names:
+            if name not in known:
+                raise InvalidInput(
+                    f'Unknown component "{name}". Available: {", ".join(known)}.',
+                    suggestion="See portico components list.",
+                )
+
     def chosen(self, settings: Settings, switches: ComponentSwitches) -> list[ComponentChoice]:
         """The components that are on."""
         if not settings.components and not switches.on:
