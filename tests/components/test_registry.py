@@ -69,7 +69,7 @@ def chosen(registry: ComponentRegistry, found: Settings, *, on: str = "", off: s
 
 
 def test_a_component_is_on_as_it_is_built_in(registry: ComponentRegistry, tmp_path: Path) -> None:
-    assert chosen(registry, settings(tmp_path)) == {"usual": "built in"}
+    assert chosen(registry, settings(tmp_path)) == {"usual": "default"}
 
 
 def test_settings_switch_components_on_and_off_and_give_options(
@@ -90,7 +90,7 @@ def test_flags_go_before_settings_and_off_goes_before_on(registry: ComponentRegi
 
 def test_a_folder_that_is_not_trusted_switches_nothing(registry: ComponentRegistry, tmp_path: Path) -> None:
     found = settings(tmp_path, of_workspace='{"components": {"usual": false, "unusual": true}}')
-    assert chosen(registry, found) == {"usual": "built in"}
+    assert chosen(registry, found) == {"usual": "default"}
 
 
 def test_a_trusted_folder_switches_what_the_user_did_not(registry: ComponentRegistry, tmp_path: Path) -> None:
@@ -103,10 +103,10 @@ def test_the_component_of_a_package_is_off_until_it_is_named_and_trusted(
     registry: ComponentRegistry, package: Path, tmp_path: Path
 ) -> None:
     found = settings(tmp_path / "a", '{"trustedPackages": ["weather"]}')
-    assert chosen(registry, found) == {"usual": "built in"}
-    assert chosen(registry, found, on="weather") == {"usual": "built in", "weather": "--component"}
+    assert chosen(registry, found) == {"usual": "default"}
+    assert chosen(registry, found, on="weather") == {"usual": "default", "weather": "--component"}
     untrusting = settings(tmp_path / "b", '{"components": {"weather": true}}')
-    assert chosen(registry, untrusting) == {"usual": "built in"}
+    assert chosen(registry, untrusting) == {"usual": "default"}
     (weather,) = [one for one in registry.choices(untrusting, ComponentSwitches()) if one.package]
     assert weather.reason == 'the package weather is not in "trustedPackages" of your settings'
     assert not package.exists()

@@ -30,12 +30,7 @@ from portico.acp.lenient_decoder import decode
 from portico.chains.mcp_servers import ConfiguredServers
 from portico.chains.options import ChainParts
 from portico.chains.permission_policy import approved_as, permission_policy
-from portico.chains.proxy_programs import (
-    OUTER_COMPONENTS_VARIABLE,
-    ProxyPrograms,
-    inherited_switches,
-    switched_on,
-)
+from portico.chains.proxy_programs import OUTER_COMPONENTS_VARIABLE, ProxyPrograms, inherited_switches
 from portico.components.component import AdapterContext, ComponentContext, ComponentUnavailable
 from portico.components.registry import ComponentChoice
 from portico.conductor.component_node import START_SECONDS, ComponentNode
@@ -108,11 +103,12 @@ class ChainPlan:
         self._broker = PermissionBroker(
             agent=spec.name, policy=policy, approvals=approvals, approved_as=approved_as(spec)
         )
-        here = [one.name for one in self._chosen] + switched_on(settings, switches)
-        environ = {**parts.environ, OUTER_COMPONENTS_VARIABLE: ",".join((*here, *switches.off))}
+        optional = [one.name for one in parts.components.proxy_choices(settings, switches) if one.on]
+        here = [*(one.name for one in self._chosen), *optional, *switches.off]
+        environ = {**parts.environ, OUTER_COMPONENTS_VARIABLE: ",".join(here)}
         self._settings = settings
         self._programs = ProxyPrograms(environ, self._on_start, self._left_out_for_good, self._watch)
-        self._proxies = await self._programs.start(settings, parts.options.proxies, switches, workspace)
+        self._proxies = await self._programs.start(settings, parts.options.proxies, optional, workspace)
 
     async def nodes(
         self,
@@ -135,6 +131,7 @@ class ChainPlan:
         components = [
             ComponentNode(choice.name, partial(self._plan, choice, workspace), self._left_out)
             for choice in self._chosen
+            if not choice.adapts_only
         ]
         bridge = McpBridge(options.mcp_bridge)
         return [*map(ProxyNode, [*before, self._broker]), *components, *self._proxies, ProxyNode(bridge)]

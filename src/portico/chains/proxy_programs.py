@@ -5,7 +5,7 @@
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,11 +46,11 @@ class ProxyPrograms:
         self.running: list[tuple[ProgramNode, AgentProcess]] = []
 
     async def start(
-        self, settings: Settings, required: tuple[str, ...], switches: ComponentSwitches, workspace: Path
+        self, settings: Settings, required: Sequence[str], optional: Sequence[str], workspace: Path
     ) -> list[ChainNode]:
-        """The nodes of all proxies that the flags and the settings name. InvalidInput for a required one that fails."""
+        """The nodes of all these proxies, the optional ones first. InvalidInput for a required one that fails."""
         nodes: list[ChainNode] = []
-        for name in switched_on(settings, switches):
+        for name in optional:
             if name not in required:
                 node = await self._optional(name, settings.proxies[name], workspace)
                 nodes += [] if node is None else [node]
@@ -96,12 +96,6 @@ class ProxyPrograms:
             node.frames.tap = self._watch.wire(name)
         self.running.append((node, process))
         return node
-
-
-def switched_on(settings: Settings, switches: ComponentSwitches) -> list[str]:
-    """The programs of the settings that join as components: those that are switched on by name."""
-    on = {name for name, setting in settings.components.items() if setting is not False} | set(switches.on)
-    return [name for name in settings.proxies if name in on - set(switches.off)]
 
 
 def inherited_switches(switches: ComponentSwitches, environ: Mapping[str, str]) -> ComponentSwitches:

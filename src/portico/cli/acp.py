@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, get_args
 
 from portico.chains.editor_chain import EditorChain, EditorChainOptions
 from portico.chains.taps import open_trace, tap_stream
-from portico.cli.arguments import CommandParser, add_chain_flags, add_trace_flag, seconds, trace_path
+from portico.cli.arguments import (
+    CommandParser,
+    add_chain_flags,
+    add_trace_flag,
+    component_switches,
+    seconds,
+    trace_path,
+)
 from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.domain.reviews import ReviewMode
 from portico.processes.tasks import cancel_and_wait
@@ -97,10 +104,10 @@ def _options(flags: argparse.Namespace) -> EditorChainOptions:
     if not flags.no_proxies:
         # Late, like the functions below, because an editor waits for the answer to `initialize`.
         from portico.chains.options import ChainOptions
-        from portico.components.registry import ComponentSwitches
 
-        switches = ComponentSwitches(on=tuple(flags.component), off=tuple(flags.no_component))
-        chain = ChainOptions(proxies=tuple(flags.proxy), components=switches, mcp_bridge=flags.mcp_bridge)
+        chain = ChainOptions(
+            proxies=tuple(flags.proxy), components=component_switches(flags), mcp_bridge=flags.mcp_bridge
+        )
     return EditorChainOptions(
         start_limit=flags.start_limit,
         agent=flags.agent,

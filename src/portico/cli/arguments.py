@@ -4,12 +4,15 @@ import argparse
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
 from portico.config.paths import expand_user_path
 from portico.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from portico.components.registry import ComponentSwitches
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -143,6 +146,10 @@ def add_chain_flags(parser: CommandParser) -> None:
         default=[],
         help="proxy to add to the chain: a name under proxies in the settings, or of a trusted package; repeatable",
     )
+    add_component_flags(parser)
+
+
+def add_component_flags(parser: CommandParser) -> None:
     parser.add_argument(
         "--component",
         metavar="NAME",
@@ -157,6 +164,14 @@ def add_chain_flags(parser: CommandParser) -> None:
         default=[],
         help="component to switch off; repeatable",
     )
+
+
+def component_switches(flags: argparse.Namespace) -> "ComponentSwitches":
+    """The components that the flags switch on and off."""
+    # Late: commands without a chain do not need it.
+    from portico.components.registry import ComponentSwitches
+
+    return ComponentSwitches(on=tuple(flags.component), off=tuple(flags.no_component))
 
 
 def trace_path(flags: argparse.Namespace) -> Path | None:

@@ -12,11 +12,16 @@ from portico.agents.registry import AgentRegistry
 from portico.app.host import Host, python_program
 from portico.chains.options import ChainOptions
 from portico.cli.agent_installation import offer_installation
-from portico.cli.arguments import CommandParser, add_chain_flags, require_folder, require_utf8
+from portico.cli.arguments import (
+    CommandParser,
+    add_chain_flags,
+    component_switches,
+    require_folder,
+    require_utf8,
+)
 from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.client.client_session import ClientSession
 from portico.client.local_session import LocalSession
-from portico.components.registry import ComponentSwitches
 from portico.conductor.permissions.policy import parse_rule
 from portico.config.model_settings import Allowance, parse_allowance
 from portico.config.paths import config_folder
@@ -136,7 +141,7 @@ def chain_options_of(flags: argparse.Namespace) -> ChainOptions:
         allow=tuple(flags.allow),
         deny=tuple(flags.deny),
         proxies=tuple(flags.proxy),
-        components=ComponentSwitches(on=tuple(flags.component), off=tuple(flags.no_component)),
+        components=component_switches(flags),
     )
 
 

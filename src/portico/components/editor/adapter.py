@@ -58,7 +58,7 @@ def missing_methods(editor: acp.ClientCapabilities) -> frozenset[str]:
 class EditorAdapter(SessionProxy):
     """Serves `methods` with an editor of its own for each session."""
 
-    name = "editor"
+    name = "local-editor"
     client_methods = SessionProxy.client_methods | {"initialize"}
 
     def __init__(self, methods: frozenset[str], provider: EditorProvider) -> None:
