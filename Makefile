@@ -84,7 +84,7 @@ test: setup
 	@$(MAKE) --no-print-directory --jobs=2 $(TOLD_AT_ITS_END) check page-tests
 	$(OUTSIDE_MAKE) $(BIN)/pytest -n 3 --dist worksteal --durations=20
 
-# Of two cores vitest would leave one to whoever works beside it.
+# On two cores vitest would use only one by default.
 page-tests: setup
 	cd $(WEB) && npx vitest run --maxWorkers=100%
 	cd $(EDITOR) && npx vitest run --maxWorkers=100%

@@ -1,4 +1,4 @@
-"""What `portico acp` costs between a client and an agent: alone, with proxies in its process, and with programs.
+"""Cost of `portico acp` between a client and an agent: alone, with proxies in its process, and with programs.
 
 The agents are plain and the client only moves bytes, so the ratios over talking to the agent directly
 are as strict as they can be. All contenders run at the same time and take turns to be asked; each has

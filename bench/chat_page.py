@@ -63,7 +63,7 @@ words => {
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """What one answer cost the page, in seconds."""
+    """The cost of one answer for the page, in seconds."""
 
     stream: float
     painted: float

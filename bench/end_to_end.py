@@ -1,4 +1,4 @@
-"""How long one whole command takes, and where its time goes: `portico exec --json-stream "/help"`."""
+"""Time of one whole command and of its parts: `portico exec --json-stream "/help"`."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""How long an editor waits for an agent: from starting the program to its answer to `initialize`.
+"""Time that an editor waits for an agent: from starting the program to its answer to `initialize`.
 
 Beside Portico stand the SDKs' own agents, and every agent that Portico knows and finds on PATH.
 """

@@ -1,4 +1,4 @@
-"""When the last words of an answer are painted, in whatever frame of a page: told by the page itself."""
+"""The time at which the page paints the end of an answer, in any frame, reported by the page itself."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ async def look_for_end(inside: Locator) -> None:
 
 
 async def painted(inside: Locator) -> float:
-    """Seconds since 1970, as soon as there is an end. Nobody asks meanwhile: that would keep the page busy."""
+    """Seconds since 1970, as soon as there is an end. No polling meanwhile: that would keep the page busy."""
     async with asyncio.timeout(PATIENCE_MS / 1_000):
         found: float = await inside.evaluate("() => window.__watch.end")
     return found / 1_000

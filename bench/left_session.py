@@ -1,4 +1,4 @@
-"""Sessions that somebody has left: written into the log before a server opens it, so that nobody has to stream them."""
+"""Idle sessions, written into the log before a server opens it, so that they need not be streamed."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice

@@ -1,4 +1,4 @@
-"""What Portico adds to a call of a model: from a prompt to the model's endpoint, and from its first word to a door.
+"""Time that Portico adds to a model call: from prompt to endpoint, and from its first token to a door.
 
 Beside it stands a bare call with pydantic-ai, which asks the same endpoint and keeps nothing.
 """
@@ -27,14 +27,14 @@ MODEL = "bench:m"
 
 
 class Moments(msgspec.Struct, frozen=True):
-    """When an endpoint was last asked, and when it began to speak, by the clock that all processes share."""
+    """Times of an endpoint's last request and of its first token, by the clock that all processes share."""
 
     asked: float
     spoke: float
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):
-    """What one contender found, in seconds: from a prompt `there`, from the first word `back`.
+    """Times of one contender, in seconds: from a prompt `there`, from the first token `back`.
 
     `first` is from the start of the program to the endpoint; the others are medians of later calls.
     """

@@ -104,7 +104,7 @@ def _typing(page: ChatPage) -> Iterator[Line]:
     yield line("  all work until it is painted", "streaming", lambda key: key.work, budget)
     yield line("  painted, by the clock", "streaming", lambda key: key.painted, budget)
     yield line(
-        "  painted, when nobody else takes the processor", "streaming", lambda key: key.undisturbed, budget
+        "  painted, when nothing else uses the processor", "streaming", lambda key: key.undisturbed, budget
     )
     yield line("  painted, while nothing else happens", "alone", lambda key: key.painted)
     yield line("  painted, in a bare field", "bare", lambda key: key.painted)

@@ -1,4 +1,4 @@
-"""What Chromium's own trace tells of the main thread of a page: its tasks, and how each key came to be painted."""
+"""Chromium's trace of a page's main thread: its tasks, and how each key came to be painted."""
 
 import json
 from collections import Counter

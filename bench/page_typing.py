@@ -1,4 +1,4 @@
-"""Somebody who types in a page of Chromium: in the chat page, or in a bare field to hold it against."""
+"""Simulated typing in a page of Chromium: in the chat page, or in a bare field as the baseline."""
 
 from collections.abc import Sequence
 from random import Random
@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, Page
 from bench.page_trace import CATEGORIES, Key, typed_keys
 
 SIZE = {"width": 1100, "height": 800}
-# As somebody types who is quick at it: nine keys a second. In no order that repeats itself, because the page
-# shows what streams at a pace of its own, and two beats that fit would meet before the same keys each time.
+# A fast typist: nine keys a second, at irregular intervals. The page shows streamed text at a pace of its own, and
+# two regular rhythms could coincide at the same keys each time.
 _BETWEEN_KEYS_MS = (60, 95, 140, 75, 180, 110)
 # Chromium counts its own bars into a window, and draws nothing of a page that reaches out of it.
 _BARS = {"width": 100, "height": 300}

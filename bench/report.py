@@ -1,4 +1,4 @@
-"""What a measurement found, held against its budgets, and how that is printed."""
+"""Results of a measurement, compared with their budgets, and how they are printed."""
 
 from collections.abc import Iterator, Sequence
 from enum import Enum

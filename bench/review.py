@@ -200,7 +200,7 @@ def _versions(number: int) -> tuple[bytes, bytes]:
 
 
 def _large_file() -> bytes:
-    line = b"%07d: one of the many lines of a file that somebody generated\n"
+    line = b"%07d: one of the many lines of a file that was generated\n"
     return b"".join(line % number for number in range(DIFF_BYTES // len(line % 0)))
 
 

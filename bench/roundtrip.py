@@ -1,4 +1,4 @@
-"""How long a question and its answer take over a pipe, through each kind of connection to the same plain agent."""
+"""Round-trip time over a pipe, through each kind of connection to the same plain agent."""
 
 import asyncio
 import tempfile

@@ -1,4 +1,4 @@
-"""What a sandbox adds: to the start of an agent, to its messages, and to a command that opens many files."""
+"""Cost of a sandbox: for the start of an agent, its messages, and a command that opens many files."""
 
 import shlex
 import subprocess

@@ -1,4 +1,4 @@
-"""What a soak takes in memory: how high it ever rose, and what is left of it when nothing runs.
+"""Memory of a soak test: its peak, and what remains when nothing runs.
 
 The memory of a process does not fall back when what it held is let go of: one busy moment shows for
 the rest of the run. So two things are told apart. The highest level, whenever it was, says what had to

@@ -16,7 +16,7 @@ _LOOK_AGAIN = 0.01
 
 
 class Spoken(msgspec.Struct, frozen=True):
-    """When the agent sent its first delta and its last, in seconds since 1970."""
+    """Times of the agent's first and last delta, in seconds since 1970."""
 
     started: float
     ended: float

@@ -1,4 +1,4 @@
-"""How long the quickest command takes beside the interpreter alone."""
+"""Time of the quickest command, compared with the interpreter alone."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What VS Code's extension host does, seen from inside of it, by an extension of ours: activations and posts."""
+"""Activations and posts of VS Code's extension host, measured by an extension inside it."""
 
 import json
 import zipfile

@@ -1,4 +1,4 @@
-"""How long the last page of a long session takes to open, beside that of a short one."""
+"""Time to open the last page of a long session, compared with a short one."""
 
 import asyncio
 import tempfile

@@ -1,4 +1,4 @@
-"""How many updates a second reach a person: through a host that logs them, beside a client that only counts.
+"""Updates per second that reach a person: through a host that logs them, and a client that only counts.
 
 Every round starts both anew. The agent is the same program, and has started and answered once before
 the clock does. The clock stops for the host when the end of the turn is in the log and a watching door
@@ -19,7 +19,7 @@ ROUNDS = 5
 
 
 class Flood(msgspec.Struct, frozen=True, kw_only=True):
-    """What a contender tells of one flood. `complete` is whether every character arrived."""
+    """The result of one flood. `complete` is whether every character arrived."""
 
     seconds: float
     complete: bool

@@ -50,7 +50,7 @@ class Returned(msgspec.Struct, frozen=True):
 
 
 class VsCodeHome:
-    """A folder in which somebody has VS Code, the extension, and Portico with its agent."""
+    """A folder with VS Code, the extension, and Portico with its agent."""
 
     def __init__(self, folder: Path) -> None:
         self.portico = folder / "portico"

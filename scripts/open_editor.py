@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def _set_up(data: Path, program: Path) -> None:
-    """Settings for somebody who is new to it; what they chose themselves stays, but for the program."""
+    """Settings for a first start; the user's own settings stay, except for the path of the program."""
     user, machine = (data / whose / "settings.json" for whose in ("User", "Machine"))
     for file in (user, machine):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ def _serve(command: Sequence[str], opened: Path) -> int:
             print("Ctrl+C here ends it, and Portico's server if it was not running before.", file=sys.stderr)
             open_browser(link, os.environ)
             assert server.stdout is not None
-            # What it goes on to say is for nobody, but has to be read.
+            # Its further output is not used, but has to be read.
             deque(server.stdout, maxlen=0)
             return server.wait()
         finally:
@@ -126,7 +126,7 @@ def _until_ready(server: "subprocess.Popen[str]") -> str:
 
 
 def _end(server: "subprocess.Popen[str]") -> None:
-    """Its windows say goodbye to their extensions; whoever does not go is made to."""
+    """Close the editor's windows so that extensions can clean up, then kill what is left."""
     with suppress(psutil.NoSuchProcess):
         started = psutil.Process(server.pid).children(recursive=True)
         server.terminate()

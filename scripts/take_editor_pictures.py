@@ -39,7 +39,7 @@ SETTINGS = {
     # The diff editor has a bar of its own, as high as a short text: a large block in a small picture.
     "workbench.colorCustomizations": {"scrollbarSlider.background": "#7f7f7f20"},
 }
-# What somebody asked earlier, in sessions of their own.
+# Prompts of earlier sessions.
 EARLIER = ("/search twice", "/read test_calculator.py", "/help edit")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 END = "These were the last words."
-SENTENCES = """The **harbour master** keeps a list of *every* boat, and `moor()` asks it first. Nobody moors twice,
+SENTENCES = """The **harbour master** keeps a list of *every* boat, and `moor()` asks it first. No one moors twice,
 because a berth that is taken says so; see [the rules](https://example.com/rules/%) for what happens at night.
 
 """

@@ -104,15 +104,15 @@ def test_every_name_is_listed_once_with_the_built_in_agent_first() -> None:
     ("name", "meant"), [("cluade", "claude"), ("Porter", "porter"), ("open-code", "opencode")]
 )
 def test_a_misspelt_name_gets_a_suggestion(name: str, meant: str) -> None:
-    with pytest.raises(AgentNotFound, match=f"no agent called “{name}”") as caught:
+    with pytest.raises(AgentNotFound, match=f'Unknown agent "{name}"') as caught:
         registry().resolve(name)
-    assert (caught.value.suggestion or "").startswith(f"Did you mean “{meant}”? Agents: porter, ")
+    assert (caught.value.suggestion or "").startswith(f"Did you mean {meant}? Available: porter, ")
 
 
 def test_a_strange_name_gets_the_list() -> None:
     with pytest.raises(AgentNotFound) as caught:
         registry().resolve("xyzzy")
-    assert (caught.value.suggestion or "").startswith("Agents: porter, ")
+    assert (caught.value.suggestion or "").startswith("Available: porter, ")
 
 
 def test_a_command_line_is_split_as_a_shell_would_and_named_after_its_program() -> None:

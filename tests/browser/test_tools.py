@@ -8,7 +8,7 @@ from playwright.async_api import expect
 
 from tests.browser.chat import Chat, say
 from tests.browser.conftest import Shoot
-from tests.browser.house import House
+from tests.browser.user_environment import House
 from tests.support.waiting import wait_for_file
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -34,6 +34,14 @@ async def test_a_tool_call_shows_its_title_kind_state_and_duration(chat: Chat, h
     await card.click()
     await expect(chat.seen(re.compile('"pattern": "boat"'))).to_be_visible()
     await expect(chat.seen(re.compile('"found": 2'))).to_be_visible()
+
+
+async def test_a_tool_that_only_reads_says_so(chat: Chat, shoot: Shoot) -> None:
+    call = {"sessionUpdate": "tool_call", "toolCallId": "look", "title": "github: get_issue", "kind": "other"}
+    done = {"sessionUpdate": "tool_call_update", "toolCallId": "look", "status": "completed"}
+    await chat.tell({"update": {**call, "_meta": {"portico": {"readOnly": True}}}}, {"update": done})
+    await expect(chat.fold(r"github: get_issue.*read-only.*done")).to_be_visible()
+    await shoot(chat, "read-only-tool")
 
 
 async def test_a_change_is_shown_line_by_line(chat: Chat, house: House, shoot: Shoot) -> None:

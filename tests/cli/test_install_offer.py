@@ -184,7 +184,8 @@ def test_an_agent_given_by_its_command_is_not_offered(machine: Machine, sit: Sit
 
 
 def test_ctrl_c_while_it_installs_ends_the_command_and_leaves_nothing(machine: Machine, sit: Sit) -> None:
-    script(machine.programs, "npm", NPM.replace("install) ", "install) sleep 60; "))
+    # Deaf to the terminal's Ctrl-C: ending it is Portico's task.
+    script(machine.programs, "npm", NPM.replace("install) ", "install) trap '' INT; sleep 60; "))
     terminal = sit("chat", "--agent", "gemini")
     terminal.until(QUESTION)
     terminal.press("y\r")

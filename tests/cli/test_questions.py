@@ -1,4 +1,4 @@
-"""What an agent asks of a person: at a terminal field by field, and what happens where nobody sits at one."""
+"""Questions of an agent: field by field at a terminal, declined without one."""
 
 import json
 import shlex
@@ -225,7 +225,7 @@ def test_a_person_reads_that_nobody_could_be_asked(portico: Portico) -> None:
     ran = portico.run("exec", "--agent-command", portico.agent, SERVER)
     assert ran.code == 1
     assert "question: Where shall it listen?" in ran.complaint
-    assert "declined: Where shall it listen?, nobody could be asked" in ran.complaint
+    assert "declined: Where shall it listen?, no one could be asked" in ran.complaint
     assert "portico chat" in ran.complaint[-1]
 
 

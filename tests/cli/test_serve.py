@@ -299,7 +299,7 @@ def test_a_detached_server_outlives_whoever_started_it(portico: Portico, server:
 def test_a_server_that_cannot_start_says_why(portico: Portico) -> None:
     ran = portico.run("serve", "--detach", "--agent", "nobody")
     assert ran.code == 2
-    assert "There is no agent called “nobody”" in ran.err
+    assert 'Unknown agent "nobody"' in ran.err
     assert "server.log" in ran.err
     told = portico.run("serve", "--detach", "--agent", "nobody", "--api").api
     assert told["status"] == "failed"

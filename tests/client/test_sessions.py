@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from msgspec import Raw
 
 from portico.client import (
     Client,
     Event,
     InvalidInput,
+    Notice,
     PermissionRequested,
     PermissionResolved,
+    PorticoError,
     QuestionAnswered,
     QuestionAsked,
     ServerLost,
@@ -33,6 +36,7 @@ from tests.support.serving import Server, detach
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the server's fixture is POSIX")
 
+PEERS = Path(__file__).parents[1] / "peers"
 SECONDS = 60
 T = TypeVar("T")
 
@@ -180,6 +184,38 @@ def test_a_proposal_is_applied_in_part_undone_and_discarded(server: Portico) -> 
         assert await session.proposals() == []
 
     connected(server, work)
+
+
+def test_extension_methods_of_a_foreign_agent_are_called_and_its_notifications_heard(server: Portico) -> None:
+    peer = [str(PEERS / "sdk_agent.py"), str(server.home / "peer")]
+    setting = {"command": sys.executable, "args": peer}
+    server.settings({"agent": "peer", "agents": {"peer": setting}})
+
+    async def work(client: Client) -> list[tuple[str | None, object]]:
+        session = await client.start_session(server.workspace)
+        answer = await session.call_extension("_peer/weather", {"place": "Oslo"})
+        assert answer == {"place": "Oslo", "weather": "fair"}
+        await session.notify_extension("_peer/note", {"text": "rain"})
+        with pytest.raises(PorticoError, match="Method not found"):
+            await session.call_extension("_peer/unknown")
+        for name in ("session/prompt", "_portico/todos", "_proxy/successor"):
+            with pytest.raises(InvalidInput, match=name):
+                await session.call_extension(name)
+        heard: list[tuple[str | None, object]] = []
+        async for event in session.watch():
+            if isinstance(event.payload, Notice) and isinstance(event.payload.raw, Raw):
+                heard.append((event.payload.code, json.loads(bytes(event.payload.raw))))
+            if len(heard) == 2:
+                return heard
+        raise AssertionError("the session ended")
+
+    (asked, place), (note, text) = connected(server, work)
+    assert (asked, note) == ("_peer/asked", "_peer/heard")
+    assert isinstance(place, dict)
+    assert isinstance(text, dict)
+    assert place["place"] == "Oslo"
+    assert (text["method"], text["text"]) == ("peer/note", "rain")
+    assert place["sessionId"] == text["sessionId"]
 
 
 def test_without_a_server_it_says_how_to_start_one(portico: Portico) -> None:

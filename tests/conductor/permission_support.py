@@ -136,9 +136,15 @@ async def broker(
     *,
     knows_portico: bool = False,
     agent: str = AGENT,
+    trusts_read_only: bool = False,
 ) -> AsyncIterator[Scene]:
     """A chain with a broker and one open session."""
-    proxy = PermissionBroker(agent=agent, policy=rules or PermissionPolicy(), approvals=approvals)
+    proxy = PermissionBroker(
+        agent=agent,
+        policy=rules or PermissionPolicy(),
+        approvals=approvals,
+        trusts_read_only=trusts_read_only,
+    )
     async with chain(proxy) as ends:
         scene = Scene(ends)
         async with asyncio.timeout(20):

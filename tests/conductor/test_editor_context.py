@@ -20,7 +20,7 @@ from portico.conductor.proxies.editor_context import (
     describe,
 )
 from portico.conductor.proxies.editor_state import MAX_FILE_BYTES, EditorProblem, EditorSelection, EditorState
-from portico.conductor.session_proxy import SessionFolders
+from portico.conductor.session_folders import SessionFolders
 from portico.testing import FrameChecker
 from tests.acp.schema_examples import SCHEMA
 from tests.conductor.support import Ends, chain

@@ -206,7 +206,7 @@ class TestRequests:
             with pytest.raises(WindowLost, match="did not answer within"):
                 await asked
             assert await played.cancelled() == request.request_id
-            with pytest.raises(InvalidInput, match="Nobody waits"):
+            with pytest.raises(InvalidInput, match="is waiting for an answer"):
                 desk.windows.reply(request.request_id, BufferText(text="late"))
         assert [done for _, done, _ in desk.outcomes] == [False]
 
@@ -233,9 +233,7 @@ class TestRequests:
             await asyncio.wait((asked,))
             assert asked.cancelled()
             assert await played.cancelled() == request.request_id
-        assert [(done, said) for _, done, said in desk.outcomes] == [
-            (False, "Nobody waited for it any more.")
-        ]
+        assert [(done, said) for _, done, said in desk.outcomes] == [(False, "The request was abandoned.")]
 
     async def test_a_window_that_does_not_read_gets_nothing_later_that_was_taken_back(
         self, tmp_path: Path
@@ -285,7 +283,7 @@ class TestWrongAnswers:
             asked = reading(only(desk, tmp_path), tmp_path / "a.txt")
             request = await played.request()
             for name in ("", "made-up", request.request_id.swapcase(), played.id):
-                with pytest.raises(InvalidInput, match="Nobody waits"):
+                with pytest.raises(InvalidInput, match="is waiting for an answer"):
                     desk.windows.reply(name, BufferText(text="forged"))
             desk.windows.reply(request.request_id, BufferText(text="right"))
             assert await asked == "right"
@@ -300,7 +298,7 @@ class TestWrongAnswers:
             with pytest.raises(InvalidInput, match="another kind of answer"):
                 desk.windows.reply(request.request_id, WindowEditResult(applied=True))
             desk.windows.reply(request.request_id, BufferText(text=None))
-            with pytest.raises(InvalidInput, match="Nobody waits"):
+            with pytest.raises(InvalidInput, match="is waiting for an answer"):
                 desk.windows.reply(request.request_id, BufferText(text="second"))
             assert await asked is None
 

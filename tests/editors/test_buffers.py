@@ -213,7 +213,7 @@ class TestWriting:
             asked = asyncio.create_task(here.files.write_text("a.txt", "agent\n"))
             await here.played.request()
             await here.desk.clock.advance(60)
-            with pytest.raises(WindowLost, match="nobody knows whether it was changed"):
+            with pytest.raises(WindowLost, match="did not confirm whether it was changed"):
                 await asked
             assert here.disk("a.txt") == "saved\n"
 

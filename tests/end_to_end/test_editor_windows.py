@@ -134,7 +134,7 @@ class TestBuffers:
                 )
                 await window.until(lambda: len(window.asked) == 1)
             events = await writing
-            assert "nobody knows whether it was changed" in words(events)
+            assert "did not confirm whether it was changed" in words(events)
             assert notes.read_text() == "saved\n"
 
     async def test_unsaved_work_that_changed_since_it_was_read_is_left_alone(

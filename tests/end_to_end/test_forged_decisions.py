@@ -39,7 +39,7 @@ def test_it_is_told_and_the_turn_goes_on(portico: Portico, method: str, params: 
     assert (ran.code, ran.stream.answer) == (0, "before after")
     assert "permission_resolved" not in ran.stream.types
     (notice,) = ran.stream.notices
-    assert f"{method} is for Portico to say" in notice
+    assert f"{method} may be sent by Portico only" in notice
 
 
 async def test_a_question_that_waits_for_a_person_goes_on_waiting(tmp_path: Path) -> None:

@@ -108,6 +108,16 @@ class PythonPeer:
             await self._say(session_id, text)
         return PromptResponse(stop_reason="end_turn")
 
+    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if method != "peer/weather":
+            raise RequestError.method_not_found(method)
+        heard = {"sessionId": params["sessionId"], "place": params["place"]}
+        await self.client.ext_notification("peer/asked", heard)
+        return {"place": params["place"], "weather": "fair"}
+
+    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
+        await self.client.ext_notification("peer/heard", {**params, "method": method})
+
     async def cancel(self, session_id: str, **_: Any) -> None:
         self._cancelled.set()
 

@@ -156,7 +156,7 @@ async def test_names_of_any_case_form_and_bytes_are_kept(tmp_path: Path) -> None
     survey = await mode.survey(place)
     assert told(survey.changes) == [("update", "Name"), ("update", "u\u0308")]
     assert [(each.path, each.reason) for each in survey.kept_back] == [
-        ("bytes-\\udcff", "has a name that is no text")
+        ("bytes-\\udcff", "has a name that is not valid text")
     ]
 
 

@@ -57,7 +57,7 @@ async def test_nothing_is_written_or_run_for_an_agent_that_does_not_ask(
         await open_reading(scene)
         scene.to_client(id=7, method=method, params={"sessionId": session_id, **params})
         assert (await scene.told())["source"] == "read_only"
-        assert "only reads" in (await scene.answer())["error"]["message"]
+        assert "read-only" in (await scene.answer())["error"]["message"]
         await scene.nothing_more()
 
 
@@ -103,7 +103,7 @@ def test_exec_with_read_only_approves_no_edit_and_no_command(portico: Portico) -
         steps, "--read-only", "--allow", "all", "--allow", "edit:**", "--allow", "execute:make"
     )
     assert ran.stream.answer.startswith("held back held back ")
-    assert "only reads" in ran.stream.answer
+    assert "read-only" in ran.stream.answer
     resolved = ran.stream.all("permission_resolved")
     assert [(one["outcome"], one["by"], one["rule"]) for one in resolved] == [
         ("denied", "policy", "read_only")

@@ -5,15 +5,18 @@ import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from portico.components.history.component import history_tools
 from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ReviewMode
 from portico.doors.terminal.input.workspace_files import list_files
 from portico.git.private_git import private_git
 from portico.git.repository import find_repository, need_repository
+from portico.mcp.tools import ToolCall
 from portico.porter.search.file_list import collect_files
 from portico.porter.search.text_search import TextQuery, search
 from portico.porter.workspace import Workspace
@@ -367,3 +370,25 @@ async def test_what_is_discarded_can_be_found_again_byte_for_byte(
     outcome = await reviews.finish("s1", FinishMethod.DISCARD)
     assert committed(rotated, outcome.ended.commit, "changed.rot") == "bye\n"
     assert content(rotated) == before
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("git_log", {"path": "b.evil"}),
+        ("git_blame", {"path": "b.evil"}),
+        ("git_show", {}),
+        ("git_show", {"path": "b.evil", "content": True}),
+        ("git_diff", {}),
+        ("git_diff", {"base": "HEAD~1", "target": "HEAD"}),
+        ("git_pickaxe", {"text": "two"}),
+        ("git_pickaxe", {"text": "t.o", "regex": True}),
+        ("who_knows", {}),
+    ],
+)
+async def test_agents_ask_about_history_and_nothing_is_run(
+    hostile: Hostile, tool: str, arguments: dict[str, Any]
+) -> None:
+    (asked,) = [one for one in history_tools(os.environ) if one.name == tool]
+    assert await asked.run(ToolCall(arguments, "s", str(hostile.root), lambda *_: None))
+    hostile.check()

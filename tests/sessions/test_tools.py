@@ -70,3 +70,12 @@ async def test_a_question_about_a_known_call_says_what_the_call_is() -> None:
     list(ledger.take(acp.ToolCall(tool_call_id="c", title="rm -r build", kind="execute")))
     whole = ledger.complete(acp.ToolCallUpdate(tool_call_id="c"))
     assert (whole.title, whole.kind) == ("rm -r build", "execute")
+
+
+async def test_a_tool_that_only_reads_is_told_as_such() -> None:
+    ledger = TurnToolCalls(ManualClock())
+    [plain] = ledger.take(acp.ToolCall(tool_call_id="c1", title="add"))
+    [reads] = ledger.take(acp.ToolCall(tool_call_id="c2", title="look", meta={"portico": {"readOnly": True}}))
+    assert isinstance(plain, ToolStarted)
+    assert isinstance(reads, ToolStarted)
+    assert (plain.read_only, reads.read_only) == (False, True)

@@ -1,4 +1,4 @@
-"""What is missing from a log, or is not what was written, is found, counted and dated, whoever took it away."""
+"""Missing or altered events in a log are found, counted and dated."""
 
 import shutil
 from collections.abc import Callable
@@ -175,7 +175,7 @@ async def test_a_session_whose_row_is_gone_is_missed(folder: Path) -> None:
     _, problems = await found_in(folder)
     assert problems == [
         f"session alpha: it is missing; it was in the log with 10 events until {TIME}.010Z",
-        "there are events of number 1, which is no session",
+        "there are events of number 1, which is not a session",
     ]
 
 

@@ -29,7 +29,7 @@ from tests.store.support import ALPHA, BETA, event, raw_file, session, started
         ("UPDATE sessions SET title = CAST(x'ff' AS TEXT)", "the summary says title '\ufffd' instead of ''"),
         ("UPDATE sessions SET title = x'ff'", "summary of session alpha cannot be read"),
         ("UPDATE events SET kind = CAST(x'ff' AS TEXT) WHERE seq = 5", "event 5 is of kind '\ufffd'"),
-        ("UPDATE events SET session = 77 WHERE seq = 9", "events of number 77, which is no session"),
+        ("UPDATE events SET session = 77 WHERE seq = 9", "events of number 77, which is not a session"),
     ],
 )
 async def test_damage_is_found_and_named(store: SqliteStore, folder: Path, damage: str, words: str) -> None:

@@ -125,7 +125,10 @@ class Received:
 
 
 class ModelEndpoint:
-    """`key`, when set, is the only one that is accepted. `answer`, when set, answers once the script is over."""
+    """`key`, when set, is the only one that is accepted. `answer`, when set, answers once the script is over.
+
+    With `drops_connections`, a second request on one connection finds it closed.
+    """
 
     def __init__(self, *script: Reply) -> None:
         self._script = list(script)
@@ -136,6 +139,7 @@ class ModelEndpoint:
         self.arrived = asyncio.Event()
         self.key: str | None = None
         self.answer: Callable[[Received], Reply] | None = None
+        self.drops_connections = False
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
@@ -169,8 +173,12 @@ class ModelEndpoint:
         task.add_done_callback(self._connections.discard)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        served = 0
         try:
             while received := await _read(reader):
+                if self.drops_connections and served:
+                    return
+                served += 1
                 self.requests.append(received)
                 self.arrived.set()
                 if not await self._serve(received, writer):

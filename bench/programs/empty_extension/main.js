@@ -1,3 +1,3 @@
-// An extension that does nothing: what activation costs whoever is activated.
+// An extension that does nothing, to measure the cost of activation itself.
 
 exports.activate = () => {};

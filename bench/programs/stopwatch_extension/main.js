@@ -35,7 +35,7 @@ async function activated(extension) {
   return { clock: clock / 1e3, processor: (user + system) / 1e6 };
 }
 
-/** Until the host has hardly anything else to do, or for three seconds: what starts it up is nobody's cost. */
+/** Wait until the host is nearly idle, three seconds at most: its own start-up must not count. */
 async function rest() {
   const deadline = performance.now() + 3_000;
   for (let busy = Infinity; busy > 3_000 && performance.now() < deadline;) {

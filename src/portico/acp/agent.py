@@ -10,16 +10,15 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as schema
-from portico.acp import extensions
 from portico.acp.connection import AcpConnection, MethodHandler
+from portico.acp.extension_handlers import ExtensionHandlers
 from portico.acp.lenient_decoder import decode
 from portico.acp.session_id import read_session_id
+from portico.acp.session_methods import REOPENING_METHODS
 from portico.rpc.connection import RpcReply
 from portico.rpc.frames import Tap, Transport
 
 log = logging.getLogger(__name__)
-
-_OPENED_BY_REQUEST = ("session/load", "session/resume")
 
 
 class AgentSideConnection(AcpConnection):
@@ -32,12 +31,13 @@ class AgentSideConnection(AcpConnection):
         name: str,
         serve: Mapping[str, MethodHandler],
         on_cancel: Callable[[str], None],
-        on_todos: Callable[[extensions.WrittenTodos], None] | None = None,
+        extensions: ExtensionHandlers | None = None,
         tap: Tap | None = None,
     ) -> None:
-        super().__init__(transport, name=name, served=schema.AGENT_METHODS, serve=serve, tap=tap)
+        super().__init__(
+            transport, name=name, served=schema.AGENT_METHODS, serve=serve, tap=tap, extensions=extensions
+        )
         self._on_cancel = on_cancel
-        self._on_todos = on_todos
         self._open: set[str] = set()
         self._held: dict[str, list[schema.SessionUpdate]] = {}
 
@@ -79,7 +79,7 @@ class AgentSideConnection(AcpConnection):
         await self.call("terminal/release", request, schema.ReleaseTerminalResponse)
 
     async def request(self, method: str, params: Raw) -> RpcReply:
-        if method in _OPENED_BY_REQUEST:
+        if method in REOPENING_METHODS:
             session_id = read_session_id(params)
             if session_id is not None:
                 self._open.add(session_id)
@@ -93,8 +93,8 @@ class AgentSideConnection(AcpConnection):
         try:
             if method == "session/cancel":
                 self._on_cancel(decode(params, schema.CancelNotification).session_id)
-            elif method == extensions.TODOS and self._on_todos is not None:
-                self._on_todos(decode(params, extensions.WrittenTodos))
+            else:
+                self._extensions.notify(method, params)
         except msgspec.DecodeError as error:
             log.warning("%s: %s ignored: %s", self.name, method, error)
 

@@ -14,6 +14,7 @@ from msgspec import Raw
 from portico.acp import _schema as schema
 from portico.acp import extensions
 from portico.acp.connection import AcpConnection, MethodHandler, Result
+from portico.acp.extension_handlers import ExtensionHandlers
 from portico.acp.lenient_decoder import decode
 from portico.domain import codecs
 from portico.rpc.connection import RpcReply
@@ -56,9 +57,12 @@ class ClientSideConnection(AcpConnection):
         *,
         name: str,
         serve: Mapping[str, MethodHandler],
+        extensions: ExtensionHandlers | None = None,
         tap: Tap | None = None,
     ) -> None:
-        super().__init__(transport, name=name, served=schema.CLIENT_METHODS, serve=serve, tap=tap)
+        super().__init__(
+            transport, name=name, served=schema.CLIENT_METHODS, serve=serve, tap=tap, extensions=extensions
+        )
         self._listener = listener
         self._open: set[str] = set()
         self._opening = 0

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as schema
+from portico.acp.extension_handlers import ExtensionHandlers
 from portico.acp.lenient_decoder import decode
 from portico.rpc.connection import RpcConnection, RpcReply
 from portico.rpc.frames import Tap, Transport
@@ -41,8 +42,10 @@ class AcpConnection:
         served: Mapping[str, schema.Method],
         serve: Mapping[str, MethodHandler],
         tap: Tap | None,
+        extensions: ExtensionHandlers | None = None,
     ) -> None:
         self.name = name
+        self._extensions = extensions or ExtensionHandlers()
         self._served = served
         self._serve = serve
         self._connection = RpcConnection(transport, self, name=name, tap=tap, finishes=self.finishes)
@@ -65,7 +68,17 @@ class AcpConnection:
         except msgspec.DecodeError as error:
             raise RpcError(INVALID_PARAMS, f"the answer to {method} is malformed: {error}") from error
 
+    async def call_extension(self, method: str, params: Any) -> Raw:
+        """Call an extension method of the other side. RpcError for an error response."""
+        return await self._connection.request(method, params)
+
+    def notify_extension(self, method: str, params: Any) -> None:
+        """Send an extension notification to the other side."""
+        self._connection.notify(method, params)
+
     async def request(self, method: str, params: Raw) -> RpcReply:
+        if (extension := self._extensions.method(method)) is not None:
+            return RpcReply(await extension(params))
         serve, known = self._serve.get(method), self._served.get(method)
         if serve is None or known is None:
             raise RpcError(METHOD_NOT_FOUND, f"{method} is not offered here")

@@ -1,7 +1,7 @@
 """Portico's own ACP extensions: `_portico/` methods and the values under `_meta.portico`.
 
 A client that is Portico announces it in `initialize`, under `_meta.portico` of its capabilities;
-nobody else is sent any of these.
+no other client is sent any of these.
 """
 
 from typing import Annotated, Any, Literal, TypeVar
@@ -28,10 +28,12 @@ Scope = Literal["once", "session", "always"]
 DecisionSource = Literal["deny_rule", "read_only", "approval", "allow_rule", "bypass"]
 
 
-class PorticoCapabilities(msgspec.Struct, frozen=True):
+class PorticoCapabilities(msgspec.Struct, frozen=True, omit_defaults=True):
     """`clientCapabilities._meta.portico`: that the client is Portico, and how it takes permissions."""
 
     permissions: int = 0
+    broker: int = 0
+    """Added by the permission broker, for Porter."""
 
 
 class AgentExtensions(msgspec.Struct, frozen=True):
@@ -44,6 +46,19 @@ class PlanMeta(msgspec.Struct, frozen=True):
     """`_meta.portico` of a plan: so many of its last entries are the list of things to do, and no steps."""
 
     todos: Annotated[int, Meta(ge=0)] | None = None
+
+
+class ServerMeta(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`_meta.portico` of an MCP server that Portico offers, or that the user's settings name."""
+
+    trusted: bool = False
+    """Whether what the server says about its own tools counts."""
+
+
+class ToolCallMeta(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`_meta.portico` of a tool call: whether the tool only reads, by the word of a server that is trusted."""
+
+    read_only: bool = False
 
 
 class OptionMeta(msgspec.Struct, frozen=True):
@@ -153,13 +168,15 @@ ExtensionMeta = TypeVar(
     SessionPlacement,
     PlanMeta,
     OptionMeta,
+    ServerMeta,
+    ToolCallMeta,
     AgentExtensions,
     PorticoCapabilities,
 )
 
 
 def from_meta(meta: dict[str, Any] | None, kind: type[ExtensionMeta]) -> ExtensionMeta:
-    """What stands under `_meta.portico`; the default where there is nothing, or nothing that makes sense."""
+    """The value under `_meta.portico`; the default if it is missing or invalid."""
     try:
         return codecs.convert((meta or {}).get("portico", {}), kind)
     except msgspec.ValidationError:
@@ -167,7 +184,7 @@ def from_meta(meta: dict[str, Any] | None, kind: type[ExtensionMeta]) -> Extensi
 
 
 def placement_in(meta: Any) -> SessionPlacement:
-    """Where a session is to work, by the `_meta` of the request that opens it, whatever that is."""
+    """The folder of a session, from the `_meta` of the request that opens it."""
     return from_meta(meta if isinstance(meta, dict) else None, SessionPlacement)
 
 
@@ -178,6 +195,8 @@ def to_meta(
     | FailureMeta
     | PlanMeta
     | OptionMeta
+    | ServerMeta
+    | ToolCallMeta
     | AgentExtensions
     | PorticoCapabilities,
 ) -> dict[str, Any]:

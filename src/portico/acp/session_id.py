@@ -1,4 +1,4 @@
-"""Reads the session id of parameters and results without decoding the rest of them."""
+"""Reads and adds the session id of parameters and results without decoding the rest of them."""
 
 import msgspec
 from msgspec import Raw
@@ -10,6 +10,12 @@ class SessionParams(msgspec.Struct, frozen=True, rename="camel"):
     """Parameters or a result of which only the session id is of interest."""
 
     session_id: str | None = None
+
+
+def with_session_id(params: Raw, session_id: str) -> Raw:
+    """The parameters with a `sessionId`, unless they have one. msgspec.DecodeError if they are not an object."""
+    fields = codecs.decode_json(params, dict[str, Raw])
+    return Raw(msgspec.json.encode({"sessionId": session_id, **fields}))
 
 
 def read_session_id(value: Raw | bytes) -> str | None:

@@ -11,11 +11,11 @@ _WAIT_SECONDS = 2.0
 def stderr_note(process: AgentProcess) -> str:
     """A sentence with the end of the error output, or an empty string."""
     words = process.stderr_tail().strip()
-    return f" Its last words: {words[-_LONGEST:]}" if words else ""
+    return f" Its last output: {words[-_LONGEST:]}" if words else ""
 
 
 async def describe_exit(process: AgentProcess) -> str:
-    """How a program ended that closed its output; it may still be running."""
+    """A sentence on how a program ended after it closed its output; it may still be running."""
     try:
         async with asyncio.timeout(_WAIT_SECONDS):
             how = f"ended with {await process.wait()}"

@@ -3,10 +3,10 @@
 Starting an agent never downloads anything. `portico agents install` shows the package and its version, and asks first.
 """
 
+import asyncio
 import os
 import secrets
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,10 +16,12 @@ import msgspec
 from portico.config.paths import state_folder
 from portico.domain.errors import InvalidInput, StoreFailed
 from portico.files.private import make_private_folder
-from portico.processes.executables import CannotRun, find_program
+from portico.processes.executables import CannotRun
+from portico.processes.process_group import ProcessGroup, spawn
 
 _VIEW_SECONDS = 60
 _INSTALL_SECONDS = 900
+_GRACE_SECONDS = 2.0
 _LAST_LINES = 5
 
 
@@ -40,16 +42,16 @@ def installed_program(agent: str, program: str, environ: Mapping[str, str]) -> P
     return path if path.is_file() else None
 
 
-def newest_version(package: str, environ: Mapping[str, str]) -> NpmPackage:
+async def newest_version(package: str, environ: Mapping[str, str]) -> NpmPackage:
     """The version of a package that npm would install, from the registry."""
-    done = _npm(("view", package, "version"), Path.home(), environ, _VIEW_SECONDS)
+    done = await _npm(("view", package, "version"), Path.home(), environ, _VIEW_SECONDS)
     version = done.strip().splitlines()[-1:] or [""]
     if not version[0]:
-        raise StoreFailed(f"npm knows no version of {package}.")
+        raise StoreFailed(f"npm has no version of {package}.")
     return NpmPackage(package, version[0])
 
 
-def install(agent: str, package: NpmPackage, environ: Mapping[str, str]) -> Path:
+async def install(agent: str, package: NpmPackage, environ: Mapping[str, str]) -> Path:
     """Install a package with its dependencies, replacing an earlier version; returns its folder."""
     folder = _folder(agent, environ)
     fresh = folder.with_name(f".{agent}.{secrets.token_hex(4)}")
@@ -57,7 +59,7 @@ def install(agent: str, package: NpmPackage, environ: Mapping[str, str]) -> Path
     try:
         # In an empty folder, since npm reads the settings and packages of the current one.
         options = ("--prefix", str(fresh), "--no-audit", "--no-fund", "--save-exact", "--loglevel=error")
-        _npm(("install", *options, str(package)), fresh, environ, _INSTALL_SECONDS)
+        await _npm(("install", *options, str(package)), fresh, environ, _INSTALL_SECONDS)
         if folder.exists():
             shutil.rmtree(folder)
         fresh.rename(folder)
@@ -70,30 +72,35 @@ def _folder(agent: str, environ: Mapping[str, str]) -> Path:
     return state_folder(environ) / "agents" / agent
 
 
-def _npm(words: tuple[str, ...], folder: Path, environ: Mapping[str, str], seconds: float) -> str:
+async def _npm(words: tuple[str, ...], folder: Path, environ: Mapping[str, str], seconds: float) -> str:
+    """Run npm and return its output. It is stopped with everything it started when this call is cancelled."""
     try:
-        npm = find_program("npm", cwd=folder, environ=environ)
+        npm = await spawn(("npm", *words), cwd=folder, environ=environ)
     except CannotRun as error:
         raise InvalidInput(
             f"npm cannot be run: {error.reason}.",
             suggestion="Install Node.js, which brings npm, and try again.",
         ) from error
+    assert npm.stdin is not None
+    assert npm.stderr is not None
+    npm.stdin.close()
     try:
-        done = subprocess.run(
-            (npm, *words),
-            cwd=folder,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
+        async with asyncio.timeout(seconds):
+            output, errors, _ = await asyncio.gather(npm.stdout.read(), npm.stderr.read(), _end(npm))
+    except TimeoutError as error:
         raise StoreFailed(f"npm {words[0]} did not end within {seconds:.0f} s.") from error
-    if done.returncode != 0:
-        said = os.fsdecode(done.stderr).strip().splitlines()[-_LAST_LINES:]
+    finally:
+        await npm.stop(_GRACE_SECONDS)
+    if npm.exit_code != 0:
+        said = os.fsdecode(errors).strip().splitlines()[-_LAST_LINES:]
         raise StoreFailed(
-            f"npm {words[0]} failed: {' '.join(said) or f'exit code {done.returncode}'}",
+            f"npm {words[0]} failed: {' '.join(said) or f'exit code {npm.exit_code}'}",
             suggestion="See whether the npm registry can be reached from here.",
         )
-    return os.fsdecode(done.stdout)
+    return os.fsdecode(output)
+
+
+async def _end(npm: ProcessGroup) -> None:
+    """Wait for npm's end, and end what it left behind, which may hold its output open."""
+    await npm.wait()
+    await npm.sweep()

@@ -125,7 +125,7 @@ class AgentRegistry:
         return list(dict.fromkeys((PORTER, *self._custom, *self._known)))
 
     def resolve(self, name: str) -> AgentSpec:
-        """How to start the named agent. AgentNotFound if there is none."""
+        """The named agent, ready to start. AgentNotFound if there is none."""
         if name in self._custom:
             setting = self._custom[name]
             command = (_expand_home(setting.command), *setting.args)
@@ -149,13 +149,13 @@ class AgentRegistry:
                 login_hint=login_command(name),
             )
         raise AgentNotFound(
-            f"There is no agent called “{name}”.",
-            suggestion=f"{_did_you_mean(name, self.names())}Agents: {', '.join(self.names())}.",
+            f'Unknown agent "{name}".',
+            suggestion=f"{_did_you_mean(name, self.names())}Available: {', '.join(self.names())}.",
             details=ErrorDetails(agent=name),
         )
 
     def resume(self, name: str, command: Sequence[str]) -> AgentSpec:
-        """How to start the agent of an existing session.
+        """The agent of an existing session, ready to start.
 
         One of the settings, or of Portico's own, may be started otherwise by now. One that was given by its command
         is named after its program, and goes on as that command for as long as that is there: of the same name may
@@ -184,7 +184,7 @@ class AgentRegistry:
             return None
 
     def problem(self, name: str) -> CannotRun | None:
-        """Why an agent on this machine cannot run, judged by its files; None if it is not installed at all.
+        """The reason why an installed agent cannot run, judged by its files; None if it is not installed.
 
         The person's own agents have to be there.
         """
@@ -296,4 +296,4 @@ def _did_you_mean(name: str, names: Iterable[str]) -> str:
     import difflib
 
     close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
-    return f"Did you mean “{close[0]}”? " if close else ""
+    return f"Did you mean {close[0]}? " if close else ""

@@ -23,7 +23,7 @@ from portico.domain.errors import PermissionDenied
 from portico.domain.values import SandboxLevel, SandboxStatus
 from portico.files.private import make_private_folder
 from portico.processes.relocation import relocated_command
-from portico.sandbox.confinement import Confinement, SandboxUnavailable
+from portico.sandbox.confinement import TEMPORARY, Confinement, SandboxUnavailable
 from portico.sandbox.sockets import socket_folder
 from portico.sandbox.wrapper import WRAPPER_VARIABLE
 from portico.sessions.ports import AgentSpec
@@ -55,7 +55,7 @@ class SandboxPolicy:
     def confine(
         self, spec: AgentSpec, workspace: Path, folder: Path | None, *, reads_only: bool
     ) -> AppliedSandbox:
-        """How an agent is started. Blocks. PermissionDenied if it must not start without a sandbox and there is none."""
+        """The confined start of an agent. Blocks. PermissionDenied if a required sandbox does not work."""
         from portico.sandbox.backends import find_backend
 
         setting = load_settings(config_folder(self._environ), workspace).sandbox
@@ -116,7 +116,7 @@ class SandboxPolicy:
                 raise _refused(level, error) from error
             if level == "strict":
                 lesser = self._confined(place, spec, "workspace", required=False)
-                return _noted(lesser, f"A strict sandbox cannot be had here ({error}).")
+                return _noted(lesser, f"A strict sandbox is not available here ({error}).")
             note = f"This agent is not confined: no sandbox works here ({error})."
             return AppliedSandbox(state=SandboxStatus(note=note))
         wrapper = backend.wrapper(confinement)
@@ -180,7 +180,8 @@ class _AgentPaths:
             command = (
                 relocated_command(spec.command, workspace=self._workspace) if self._folder else spec.command
             )
-            readable += sandbox_paths.program_paths(command, hidden)
+            # The agent has another /tmp, so its own program may be out of sight there.
+            readable += sandbox_paths.program_paths(command, (*hidden, TEMPORARY))
         return Confinement(
             writable=tuple(writable),
             readable=tuple(readable),
@@ -220,6 +221,6 @@ def _noted(confined: AppliedSandbox, note: str) -> AppliedSandbox:
 
 def _refused(level: SandboxLevel, error: SandboxUnavailable) -> PermissionDenied:
     return PermissionDenied(
-        f"The agent was not started: the sandbox “{level}” is required and cannot be had here ({error}).",
-        suggestion="See what is missing with: portico doctor. To go on without a sandbox: --sandbox none",
+        f"The agent was not started: the sandbox “{level}” is required but not available here ({error}).",
+        suggestion="See what is missing with: portico doctor. To continue without a sandbox: --sandbox none",
     )

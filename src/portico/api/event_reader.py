@@ -118,6 +118,7 @@ def _tool_started(message: pb.ToolStarted) -> events.ToolStarted:
         locations=from_locations(message.locations),
         input=from_json(message, "input_json"),
         output=from_json(message, "output_json"),
+        read_only=message.read_only,
     )
 
 

@@ -9,14 +9,14 @@ CHALLENGE_HEADER = "portico-challenge"
 
 
 class HealthIssue(msgspec.Struct, frozen=True):
-    """What keeps a server that answers from its work, and what to do about it."""
+    """A problem that keeps a running server from working, and what to do about it."""
 
     message: str
     suggestion: str | None
 
 
 class ServerHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """How a server does, for those who know its token. One whose log fails cannot count its sessions."""
+    """The state of a server, for clients that know its token. `sessions` is unknown if its log fails."""
 
     pid: int
     workspace: str
@@ -28,7 +28,7 @@ class ServerHealth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HealthReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What `/healthz` says: the first two to anybody, the proof to a challenge, the rest for the token."""
+    """Body of `/healthz`: two fields for anyone, the proof for a challenge, the rest for the token."""
 
     status: str
     version: str

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from portico.components.component import Component
 from portico.components.editor.component import EditorComponent
-from portico.components.registry import BuiltInComponent, ComponentRegistry
+from portico.components.registry import BuiltInComponent, ComponentRegistry, component_class
 from portico.sessions.ports import EditorProvider
 
 if TYPE_CHECKING:
@@ -26,6 +26,12 @@ def open_components(
         {
             "editor": BuiltInComponent(partial(EditorComponent, local_editor), adapts_only=True),
             "code": BuiltInComponent(partial(_code, windows)),
+            "history": BuiltInComponent(
+                component_class("portico.components.history.component:HistoryComponent")
+            ),
+            "packages": BuiltInComponent(
+                component_class("portico.components.packages.component:PackagesComponent")
+            ),
         }
     )
 

@@ -100,7 +100,7 @@ def _tool(tool: pb.ModelTool) -> ToolSpec:
         codecs.decode_json(schema, dict[str, Any])
     except msgspec.DecodeError as error:
         raise InvalidInput(
-            f"The schema of the tool {tool.name} is no JSON object: {error}",
+            f"The schema of the tool {tool.name} is not a JSON object: {error}",
             suggestion="Give the JSON Schema of its arguments, or nothing.",
         ) from error
     return ToolSpec(name=tool.name, description=tool.description, schema=schema.encode())

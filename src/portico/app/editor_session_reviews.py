@@ -24,7 +24,7 @@ def find_editor_session(environ: Mapping[str, str], name: str) -> SessionSummary
 
 
 def editor_sessions_in(environ: Mapping[str, str], folder: Path) -> list[SessionSummary]:
-    """Those of a folder, the latest first."""
+    """The editor sessions of a folder, latest first."""
     found = open_editor_sessions(environ).all()
     return [_summary(one) for one in found if Path(one.workspace).resolve() == folder]
 

@@ -58,7 +58,7 @@ class CollapsedTracebacks(logging.Filter):
 
 
 def _place(trace: TracebackType | None) -> tuple[str, int]:
-    """Where an error was raised."""
+    """The file and line where an error was raised."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return ("", 0) if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)

@@ -24,7 +24,7 @@ from portico.porter.setup import PorterSetup
 from portico.processes.signals import on_signals
 from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import DENIED_UNATTENDED
-from portico.sessions.requests.questions import NOBODY_THERE
+from portico.sessions.requests.questions import DECLINED_UNATTENDED
 from portico.sessions.review_actions import ProposalChoice
 from portico.sessions.turn import TurnPrompt
 
@@ -171,7 +171,7 @@ async def _follow(host: Host, session_id: SessionId, after_seq: int, tally: _Tal
                     service.session(session_id).decide(request_id, DENIED_UNATTENDED)
             case QuestionAsked(request_id=request_id):
                 with suppress(InvalidInput):
-                    service.session(session_id).answer(request_id, NOBODY_THERE)
+                    service.session(session_id).answer(request_id, DECLINED_UNATTENDED)
             case _:
                 pass
     return after_seq

@@ -33,7 +33,7 @@ from portico.sessions.service import SessionService
 
 
 class _Decided(Protocol):
-    """What came of a decision, with what the log should say of it."""
+    """The result of a decision, and the events to log for it."""
 
     @property
     def payloads(self) -> tuple[AnyPayload, ...]: ...
@@ -169,7 +169,7 @@ class LocalReviews:
         return FinishReport(commit=ended.commit, reference=ended.reference, notes=notes)
 
     async def _status_to_be(self, session_id: SessionId) -> ReviewModeStatus:
-        """How the changes of a session will reach the files, before there are any."""
+        """The review status of a session that has no changes yet."""
         summary = await self._service.show(session_id)
         possible: list[ReviewMode] = []
         hint: str | None = None

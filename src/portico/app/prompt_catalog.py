@@ -13,7 +13,7 @@ def open_prompt_catalog(workspace: Path, environ: Mapping[str, str]) -> PromptCa
 
 
 def terminal_prompts(catalog: PromptCatalog) -> Iterator[KeptPrompt]:
-    """Those that can be used. What the person has to say is a blank in them."""
+    """The usable prompts, each with a field for every value that the person has to enter."""
     for entry in catalog.entries():
         if entry.prompt is not None and not entry.hidden_by:
             pieces = [

@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
-from portico.acp.extensions import FailureMeta, to_meta
+from portico.acp.extensions import FailureMeta, ServerMeta, to_meta
 from portico.acp.session_id import read_session_id
+from portico.acp.session_methods import OPENING_METHODS
 from portico.conductor.mcp_bridge.server_list import accepts_mcp_over, read_entry, read_opening
-from portico.conductor.mcp_bridge.session_servers import OPENING_METHODS
 from portico.conductor.proxies.notices import ChainNotices
 from portico.conductor.proxy import Proxy
 from portico.config.mcp_settings import McpServerSetting, substitute_variables
@@ -22,6 +22,9 @@ from portico.domain.errors import PorticoError
 from portico.files.deadline import within_deadline
 from portico.mcp.protocol import raw
 from portico.rpc.messages import INTERNAL_ERROR, Message, RpcError
+
+_TRUSTED = to_meta(ServerMeta(trusted=True))
+"""The settings are the user's, or those of a workspace that the user trusts."""
 
 
 class ConfiguredMcpServers(msgspec.Struct, frozen=True):
@@ -130,6 +133,7 @@ def _server(name: str, setting: McpServerSetting, environ: Mapping[str, str]) ->
             type="http",
             name=name,
             url=setting.url,
+            meta=_TRUSTED,
             headers=[acp.HttpHeader(name=key, value=value) for key, value in headers.items()],
         )
     command = setting.command or ""
@@ -137,6 +141,7 @@ def _server(name: str, setting: McpServerSetting, environ: Mapping[str, str]) ->
     return acp.McpServer(
         name=name,
         command=shutil.which(command, path=environ.get("PATH")) or command,
+        meta=_TRUSTED,
         args=list(setting.args),
         env=[acp.EnvVariable(name=key, value=value) for key, value in env.items()],
     )

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import PurePath
 
-from portico.agents.registry import AgentRegistry
+from portico.agents.registry import PORTER, AgentRegistry
 from portico.chains.options import ChainOptions
 from portico.conductor.permissions.policy import PermissionPolicy, parse_rule
 from portico.config.paths import config_folder
@@ -39,6 +39,11 @@ def approved_as(spec: AgentSpec) -> str:
         spec.command[0],
     )
     return shlex.join(spec.command) if named_after_program else spec.name
+
+
+def is_porter(spec: AgentSpec, environ: Mapping[str, str]) -> bool:
+    """Whether an agent is Porter itself, not another program of that name."""
+    return spec.name == PORTER and not _is_namesake(spec, {}, environ)
 
 
 def _is_unasked(spec: AgentSpec, settings: Settings, environ: Mapping[str, str]) -> bool:

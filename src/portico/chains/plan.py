@@ -29,7 +29,7 @@ from portico.acp import _schema as acp
 from portico.acp.lenient_decoder import decode
 from portico.chains.mcp_servers import ConfiguredServers
 from portico.chains.options import ChainParts
-from portico.chains.permission_policy import approved_as, permission_policy
+from portico.chains.permission_policy import approved_as, is_porter, permission_policy
 from portico.chains.proxy_programs import OUTER_COMPONENTS_VARIABLE, ProxyPrograms, inherited_switches
 from portico.components.component import AdapterContext, ComponentContext, ComponentUnavailable
 from portico.components.registry import ComponentChoice
@@ -101,7 +101,11 @@ class ChainPlan:
             state_folder(parts.environ) / "approvals.json", lambda: time.time_ns() // 1_000_000
         )
         self._broker = PermissionBroker(
-            agent=spec.name, policy=policy, approvals=approvals, approved_as=approved_as(spec)
+            agent=spec.name,
+            policy=policy,
+            approvals=approvals,
+            approved_as=approved_as(spec),
+            trusts_read_only=is_porter(spec, parts.environ),
         )
         optional = [one.name for one in parts.components.proxy_choices(settings, switches) if one.on]
         here = [*(one.name for one in self._chosen), *optional, *switches.off]

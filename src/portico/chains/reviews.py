@@ -15,7 +15,7 @@ from portico.sessions.windows import Windows
 
 
 def open_reviews(environ: Mapping[str, str], clock: Clock, windows: Windows | None = None) -> ReviewService:
-    """All that is proposed, kept and worked on apart, wherever it was begun. `windows` are attached editors."""
+    """The reviews of all sessions, wherever they began. `windows` are attached editors."""
 
     def protect(workspace: Path) -> Protection:
         settings = load_settings(config_folder(environ), workspace)

@@ -36,7 +36,13 @@ def install_agent(
             suggestion=known.install_hint,
             details=ErrorDetails(agent=name),
         )
-    package = newest_version(known.package, environ)
+    return asyncio.run(_install_package(name, known.package, environ, flags))
+
+
+async def _install_package(
+    name: str, package_name: str, environ: Mapping[str, str], flags: argparse.Namespace
+) -> int:
+    package = await newest_version(package_name, environ)
     if not flags.yes:
         if flags.api or not sys.stdin.isatty():
             raise InvalidInput(
@@ -44,10 +50,10 @@ def install_agent(
                 suggestion=f"Confirm with: portico agents install {name} --yes",
             )
         print(_origin(name, package))
-        if not asyncio.run(confirm("Install it?")):
+        if not await confirm("Install it?"):
             print("Nothing was installed.")
             return int(ExitCode.POLICY)
-    folder = asyncio.run(_install(name, package, environ, shown=not flags.api))
+    folder = await _install(name, package, environ, shown=not flags.api)
     told = {"status": "ok", "agent": name, "package": str(package), "folder": str(folder)}
     print(msgspec.json.encode(told).decode() if flags.api else f"Installed {package} for {name} in {folder}.")
     return 0
@@ -68,7 +74,7 @@ async def offer_installation(
     missing = f"{spec.name} is not installed."
     print(f"{missing} Looking up its package on npm…", file=sys.stderr)
     try:
-        package = await asyncio.to_thread(newest_version, known.package, environ)
+        package = await newest_version(known.package, environ)
     except PorticoError as error:
         raise AgentNotFound(
             f"{missing} {error.message}", suggestion=error.suggestion, details=ErrorDetails(agent=spec.name)
@@ -87,7 +93,7 @@ def _origin(name: str, package: NpmPackage) -> str:
 
 async def _install(name: str, package: NpmPackage, environ: Mapping[str, str], *, shown: bool) -> Path:
     """Install a package. With `shown`, standard error says so, and a terminal counts the seconds."""
-    work = asyncio.create_task(asyncio.to_thread(install, name, package, environ), name=f"installing {name}")
+    work = asyncio.create_task(install(name, package, environ), name=f"installing {name}")
     words = f"Installing {clean_line(str(package))}…"
     moves = shown and not is_plain_output(sys.stderr, environ.get("TERM", ""))
     if shown and not moves:

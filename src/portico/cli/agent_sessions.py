@@ -79,7 +79,7 @@ def _in_columns(found: Sequence[acp.SessionInfo], now_ms: int) -> str:
 
 
 def _age(updated_at: str | None, now_ms: int) -> str:
-    """How long ago, or the agent's own words for when, or nothing."""
+    """The age of a session, or the agent's own text for it, or nothing."""
     if updated_at is None:
         return "-"
     try:

@@ -41,7 +41,7 @@ _LAST_LINES = 12
 
 
 class AgentCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What an agent reports about itself, and whether it opens a session."""
+    """An agent's description of itself, and whether it can open a session."""
 
     name: str
     command: tuple[str, ...]

@@ -30,7 +30,7 @@ _MAX_KEY = 16 * 1024
 
 
 class KeyStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where the key of a provider is, if it has one; never the key itself."""
+    """The location of a provider's key, if it has one; never the key itself."""
 
     provider: str
     variable: str

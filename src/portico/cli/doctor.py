@@ -108,7 +108,7 @@ def _git() -> DoctorFinding:
 
 
 def _sandbox() -> DoctorFinding:
-    """Which backends confine agents here, each tried as it would be used."""
+    """The sandbox backends that work here, each tried in the way it would be used."""
     from portico.sandbox.backends import BACKENDS, probe_backend
 
     tried = {backend.name: probe_backend(backend, offline=True) for backend in BACKENDS}

@@ -47,7 +47,7 @@ _DESCRIPTION = """Send one prompt to an agent and stream the turn.
 
 
 class ExecResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What `--api` prints for a turn that went through."""
+    """Output of `--api` for a turn that succeeded."""
 
     status: str
     session_id: str
@@ -58,7 +58,7 @@ class ExecResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ExecFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """What `--api` prints for a turn that did not."""
+    """Output of `--api` for a turn that failed."""
 
     status: str = "failed"
     error: str

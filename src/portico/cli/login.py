@@ -25,7 +25,7 @@ from portico.sessions.agent.login import AgentLogin, SignInMethod
 from portico.sessions.ports import AgentSpec
 from portico.sessions.requests.approver import is_interactive
 from portico.sessions.requests.client_methods import login_capabilities
-from portico.sessions.requests.questions import NOBODY_THERE, QuestionAnswer
+from portico.sessions.requests.questions import DECLINED_UNATTENDED, QuestionAnswer
 
 _CLOSING_GRACE = 1.0
 _ASKING = ("elicitation/create",)
@@ -104,7 +104,7 @@ async def _open(host: Host, spec: AgentSpec, environ: Mapping[str, str]) -> Agen
 
 async def _ask(question: QuestionAsked, term: str) -> QuestionAnswer:
     if not is_interactive():
-        return NOBODY_THERE
+        return DECLINED_UNATTENDED
     for words in filter(None, (question.message, question.title, question.description, question.url)):
         print(f"  {clean_line(words)}", file=sys.stderr)
     return await reply_at_terminal(question, term)

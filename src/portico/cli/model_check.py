@@ -35,7 +35,7 @@ _QUESTION = ModelRequest(
 
 
 class ModelCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How a model answered. Seconds are counted from the moment of asking."""
+    """The answer of a model, with its times in seconds since the request."""
 
     name: str
     ready: bool = False

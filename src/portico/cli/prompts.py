@@ -41,7 +41,7 @@ class ListedPrompt(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PromptProvenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a rendered prompt came from: its file, and the values of its variables."""
+    """The source of a rendered prompt: its file, and the values of its variables."""
 
     name: str
     path: str

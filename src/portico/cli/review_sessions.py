@@ -47,7 +47,7 @@ class ReviewTarget(msgspec.Struct, frozen=True, kw_only=True):
         if not found:
             raise InvalidInput(
                 f"Nothing is proposed in session {self.session.session_id}.",
-                suggestion="See what there is with: portico review show",
+                suggestion="List the proposals with: portico review show",
             )
         raise InvalidInput(
             "Several proposals are open." if meant else f"There is no open proposal {name}.",

@@ -16,6 +16,7 @@ from portico.api.v1 import events_pb
 from portico.api.value_reader import from_proposal, from_restored, from_state, from_time
 from portico.client.attachments import to_attachments
 from portico.client.server_calls import ServerCalls
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput, MalformedEvent, SessionNotFound
 from portico.domain.events import Event, PermissionRequested, ProposalUpdated, QuestionAsked
 from portico.domain.ids import SessionId
@@ -159,6 +160,27 @@ class Session:
         request = pb.SetSessionConfigRequest(session_id=self.id, option_id=name, value=chosen)
         async with self._calls.client() as (client, headers):
             await client.set_session_config(request, headers=headers)
+
+    async def call_extension(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        """Call an extension method of the agent, such as `_vendor/method`, and return its result.
+
+        Notifications of the agent are `notice` events, with the notification's name as `code`.
+        """
+        request = self._extension(method, params)
+        async with self._calls.client() as (client, headers):
+            answer = await client.call_extension(request, headers=headers)
+        return codecs.decode_json(answer.result_json.encode(), Any)
+
+    async def notify_extension(self, method: str, params: dict[str, Any] | None = None) -> None:
+        """Send an extension notification to the agent."""
+        request = self._extension(method, params)
+        request.notification = True
+        async with self._calls.client() as (client, headers):
+            await client.call_extension(request, headers=headers)
+
+    def _extension(self, method: str, params: dict[str, Any] | None) -> pb.CallExtensionRequest:
+        given = msgspec.json.encode(params or {}).decode()
+        return pb.CallExtensionRequest(session_id=self.id, method=method, params_json=given)
 
     async def set_mode(self, mode: ReviewMode) -> None:
         """Set how changes reach the files: directly, as a proposal, on a branch or in a worktree."""

@@ -24,7 +24,7 @@ from portico.domain.events import (
 from portico.processes.signals import END_SIGNALS, on_signals
 from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import Approver
-from portico.sessions.requests.questions import NOBODY_THERE
+from portico.sessions.requests.questions import DECLINED_UNATTENDED
 
 ShowEvent = Callable[[Event], Awaitable[None]]
 Inquiry = PermissionRequested | QuestionAsked
@@ -131,7 +131,7 @@ async def _answered(session: ClientSession, request: Inquiry, approver: Approver
         try:
             await session.answer(request.request_id, reply)
         except InvalidInput:
-            await session.answer(request.request_id, NOBODY_THERE)
+            await session.answer(request.request_id, DECLINED_UNATTENDED)
             raise
 
 

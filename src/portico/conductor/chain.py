@@ -390,4 +390,4 @@ def _write(stream: FrameStream, message: Message) -> None:
 
 
 def _log_fault(side: ChainSide, fault: Fault) -> None:
-    log.warning("the %s sent something malformed (%s): %s", side, fault.kind, fault.detail)
+    log.warning("the %s sent a malformed message (%s): %s", side, fault.kind, fault.detail)

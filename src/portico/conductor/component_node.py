@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
-from portico.conductor.mcp_bridge.session_servers import OPENING_METHODS
+from portico.acp.session_methods import OPENING_METHODS
 from portico.conductor.node import ProxyNode
 from portico.conductor.proxy import Proxy
 from portico.conductor.successor import INITIALIZE

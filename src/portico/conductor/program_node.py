@@ -342,7 +342,7 @@ class ProgramNode:
         self._to_program(worded(given))
 
     def _unwrapped(self, message: Message, request_id: RequestId | UnsetType) -> Message:
-        """What a `proxy/successor` carries; the program's spelling is remembered and used back."""
+        """The inner message of a `proxy/successor`; the program's spelling is remembered for replies."""
         self._dialect = str(message.method)
         return unwrap_message(message, request_id)
 

@@ -96,7 +96,7 @@ class Successor:
         return wrap_message(message, self._spelling, message.id)
 
     def heard(self, message: Message) -> Message | None:
-        """What the agent says with a message of the conductor; None if it is the client's. RpcError as above."""
+        """The agent's message inside one of the conductor; None if it is the client's. RpcError as above."""
         if message.is_response:
             return self._answer(message)
         if message.method == CANCEL_REQUEST:

@@ -14,7 +14,7 @@ _MEGABYTE = 1024 * _KILOBYTE
 
 
 class _Block(msgspec.Struct, rename="camel"):
-    """What of an ACP content block can be said in words."""
+    """The parts of an ACP content block that can be shown as text."""
 
     type: str = ""
     text: str | None = None
@@ -50,7 +50,7 @@ def file_name_of(uri: str) -> str:
 
 
 def block_source(meta: dict[str, Any] | None) -> str | None:
-    """Where a block came from, for kinds of block that have no field for it."""
+    """The source of a block, for kinds of block that have no field for it."""
     match (meta or {}).get("portico"):
         case {"uri": str(uri)}:
             return uri

@@ -83,7 +83,7 @@ MODEL_FAILURES: dict[str, ModelFailure] = {name: name for name in get_args(Model
 
 
 class ErrorDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What helps the reader of an error card, beyond its one sentence."""
+    """Details of an error card, beyond its one sentence."""
 
     suggestion: str | None = None
     agent: str | None = None
@@ -94,7 +94,7 @@ class ErrorDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def exit_code_of(code: ErrorCode, details: ErrorDetails) -> ExitCode:
-    """What a command that fails so exits with: a model that would or could not is the provider's failure."""
+    """The exit code for an error; a refusal or failure of a model is the provider's."""
     by_model = code is ErrorCode.INTERNAL and details.model_failure is not None
     return ExitCode.PROVIDER if by_model else EXIT_CODES[code]
 

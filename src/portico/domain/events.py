@@ -77,7 +77,7 @@ class StateChanged(Payload, frozen=True):
 
 
 class PromptSubmitted(Payload, frozen=True):
-    """What a person sent. `prompt_id` is there if it waited in the queue."""
+    """A prompt that a person sent. `prompt_id` is set if it waited in the queue."""
 
     kind = "prompt_submitted"
     text: str
@@ -110,6 +110,8 @@ class ToolStarted(Payload, frozen=True):
     locations: tuple[Location, ...] = ()
     input: Raw | UnsetType = UNSET
     output: Raw | UnsetType = UNSET
+    read_only: bool = False
+    """Whether the tool changes nothing, by the word of an MCP server that is trusted."""
 
 
 class ToolUpdated(Payload, frozen=True):
@@ -176,7 +178,7 @@ class PermissionRequested(Payload, frozen=True):
 
 
 class PermissionResolved(Payload, frozen=True):
-    """How a request ended. `by` says who decided; `nobody` if no person could be asked."""
+    """The end of a permission request. `by` says who decided; `nobody` if no person could be asked."""
 
     kind = "permission_resolved"
     request_id: str
@@ -203,7 +205,7 @@ class QuestionAsked(Payload, frozen=True):
 
 
 class QuestionAnswered(Payload, frozen=True):
-    """How a question ended: accepted or declined by a person, canceled with its turn, declined for lack of one.
+    """The end of a question: accepted, declined (also if no person was there) or canceled with its turn.
 
     `withheld` names the secret fields that were answered; `content` has the others.
     """
@@ -232,7 +234,7 @@ class CommandsUpdated(Payload, frozen=True):
 
 
 class ConfigUpdated(Payload, frozen=True):
-    """What the agent can be set to, and is. `chosen` has the ids of the options that a person has set."""
+    """The agent's options and their values. `chosen` has the ids of the options that a person has set."""
 
     kind = "config_updated"
     options: tuple[ConfigOption, ...]
@@ -282,7 +284,7 @@ class TurnEnded(Payload, frozen=True):
 
 
 class ProposalUpdated(Payload, frozen=True):
-    """How a proposal stands now, in full. `unlisted` counts files beyond those that are named.
+    """The full state of a proposal. `unlisted` counts files beyond those that are named.
 
     `can_undo` says that the last apply can be taken back.
     """
@@ -331,7 +333,7 @@ class EditorRequested(Payload, frozen=True):
 
 
 class EditorReplied(Payload, frozen=True):
-    """What came of it; `message` says why nothing did."""
+    """The result of an editor request; `message` says why it failed."""
 
     kind = "editor_replied"
     request_id: str

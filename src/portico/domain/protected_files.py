@@ -50,7 +50,7 @@ _PAIRS = {
 
 
 def controlling_program(parts: Sequence[str]) -> str | None:
-    """Which program does what the file at a path says; None for a file that is not protected."""
+    """The program that acts on the file at a path; None for a file that is not protected."""
     names = [plain_name(part) for part in parts if part]
     if not names:
         return None

@@ -11,7 +11,7 @@ _TITLE_LENGTH = 80
 
 
 class SessionSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a list of sessions shows, without reading any body."""
+    """One row of a list of sessions, made without reading any event body."""
 
     session_id: SessionId
     workspace: str

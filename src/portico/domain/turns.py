@@ -68,7 +68,7 @@ TRANSITIONS: dict[tuple[TurnState, TurnEvent], TurnState] = {
 
 
 class TurnStatus(msgspec.Struct, frozen=True):
-    """Where a turn is; while it awaits an answer, also where it goes back to."""
+    """The state of a turn; while it awaits an answer, also the state to return to."""
 
     state: TurnState = TurnState.IDLE
     before: TurnState | None = None

@@ -48,16 +48,16 @@ ToolPart = TextPart | DiffPart | TerminalPart | BlockPart
 
 
 class TextGrowth(Value, frozen=True):
-    """How the text at the end of some content goes on: so many characters off its end, and these behind.
+    """A change at the end of a text: characters to drop from its end, and text to append.
 
-    No character that is taken off lies beyond the first plane, so everybody counts them alike.
+    Dropped characters are all in the basic multilingual plane, so that Python and JavaScript count them alike.
     """
 
     text: str
     dropped: int = 0
 
     def of(self, parts: tuple[ToolPart, ...]) -> tuple[ToolPart, ...]:
-        """The content as it is then. What is known of a text that began out of sight is its end."""
+        """The content after the change. If the text began before the known content, only its end is known."""
         match parts:
             case (*before, TextPart(text=text)):
                 return (*before, TextPart(text=text[: len(text) - self.dropped] + self.text))
@@ -71,7 +71,7 @@ class Location(Value, frozen=True):
 
 
 class TerminalOutput(Value, frozen=True):
-    """What a command printed since the last such event, and how it ended if it has.
+    """Output of a command since the last such event, and its exit if it has ended.
 
     `left_out` counts the characters that a command printed beyond what is kept of it.
     """
@@ -154,7 +154,7 @@ class QuestionField(Value, frozen=True):
 
 
 class SandboxStatus(Value, frozen=True):
-    """How far the kernel confines an agent, by which program, and what a person should know about it."""
+    """The confinement of an agent by the kernel: its backend, and notes for the person."""
 
     level: SandboxLevel = "none"
     backend: str = ""
@@ -171,7 +171,7 @@ class AgentSession(Value, frozen=True):
 
 
 class ForkedFrom(Value, frozen=True):
-    """Where a session's events were copied from, and what the agent called that conversation then."""
+    """The origin of a fork's events, and the id that the agent used for it then."""
 
     session_id: SessionId
     agent_session_id: str | None = None

@@ -13,7 +13,7 @@ Severity = Literal["error", "warning", "information", "hint"]
 
 
 class WindowAbilities(Value, frozen=True):
-    """What a window offers: its unsaved texts, edits as one step, its language features, its terminal."""
+    """Abilities of a window: unsaved texts, edits as one step, language features, its terminal."""
 
     buffers: bool = False
     edits: bool = False
@@ -33,7 +33,7 @@ class WindowEdit(Value, frozen=True):
 
 
 class WindowEditResult(Value, frozen=True):
-    """What came of an edit: all of it, or nothing.
+    """The result of an edit: all of it was made, or none.
 
     Nothing, because the `changed` files no longer held what was expected, or the `not_saved` ones could not be saved.
     """
@@ -76,7 +76,7 @@ class CodeProblem(Value, frozen=True):
 
 
 class CodeLookupResult(Value, frozen=True):
-    """What the language features know. `words` is what a hover shows, as Markdown."""
+    """The answer of an editor's language features. `words` is the hover text, as Markdown."""
 
     places: tuple[CodeLocation, ...] = ()
     problems: tuple[CodeProblem, ...] = ()
@@ -92,7 +92,7 @@ class TerminalCommand(Value, frozen=True):
 
 
 class TerminalCommandResult(Value, frozen=True):
-    """Whether the command was handed over; its output is the person's. `terminal` is what the editor calls it."""
+    """The result of sending a command to the editor's terminal, which shows its output."""
 
     sent: bool
     terminal: str = ""
@@ -115,7 +115,7 @@ class BufferText(Value, frozen=True):
 
 
 class WindowFailure(Value, frozen=True):
-    """Why a window could not do what it was asked to, for people."""
+    """The reason why a window could not do what it was asked to, for people."""
 
     message: str
 
@@ -125,7 +125,7 @@ WindowResult = BufferText | WindowEditResult | CodeLookupResult | TerminalComman
 
 
 class WindowIntroduction(Value, frozen=True):
-    """How a window introduces itself: its name for people, the folders it has open, what it offers."""
+    """A window's introduction: its name for people, its open folders and its abilities."""
 
     name: str
     folders: tuple[str, ...]

@@ -115,8 +115,8 @@ class BufferedFiles:
             ) from error
         except WindowLost as error:
             raise WindowLost(
-                f"{path} has unsaved changes in {window.name}, and nobody knows whether it was changed there: "
-                f"{error.message} Read it again before you go on.",
+                f"{path} has unsaved changes in {window.name}, and the window did not confirm whether it was "
+                f"changed there: {error.message} Read it again before you go on.",
                 suggestion=error.suggestion,
             ) from error
         if edited.not_saved:

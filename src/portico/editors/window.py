@@ -168,7 +168,7 @@ class AttachedWindow:
         waiting = self._open[request_id] = _OpenRequest(takes)
         self._send(WindowRequest(request_id=request_id, session_id=session_id, question=question))
         self._tell(session_id, request_event(request_id, self.name, question))
-        outcome = EditorReplied(request_id=request_id, done=False, message="Nobody waited for it any more.")
+        outcome = EditorReplied(request_id=request_id, done=False, message="The request was abandoned.")
         try:
             answer = await self._answer(request_id, waiting, takes, seconds)
             outcome = reply_event(request_id, answer)

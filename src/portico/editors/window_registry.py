@@ -59,7 +59,7 @@ class AttachedWindows:
                 window.reply(request_id, answer)
                 return
         raise InvalidInput(
-            f"Nobody waits for an answer to the request {request_id}.",
+            f"No request {request_id} is waiting for an answer.",
             suggestion="It was answered already, taken back, or given up after its deadline.",
         )
 

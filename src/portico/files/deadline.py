@@ -20,7 +20,7 @@ _threads = threading.BoundedSemaphore(_MOST_THREADS)
 
 
 async def within_deadline(work: Callable[[], Result], *, seconds: float = DEADLINE_SECONDS) -> Result:
-    """What the work returns or raises. StoreFailed when it takes longer, or too much other work hangs already."""
+    """Run the work in a thread. StoreFailed if it takes longer, or too much other work hangs already."""
     if not _threads.acquire(blocking=False):
         raise _unanswered(f"{_MOST_THREADS} other requests to it are waiting")
     loop = asyncio.get_running_loop()
@@ -51,7 +51,7 @@ def _run(work: Callable[[], Result], loop: asyncio.AbstractEventLoop, done: "asy
     try:
         loop.call_soon_threadsafe(lambda: None if done.done() else settle())
     except RuntimeError:
-        return  # The loop is closed, and nobody waits any more.
+        return  # The loop is closed: nothing waits any more.
 
 
 def _unanswered(why: str) -> StoreFailed:

@@ -8,7 +8,7 @@ from portico.domain.errors import StoreFailed
 
 
 class Advice(NamedTuple):
-    """What failed and what to do about it; `{path}` stands for the file."""
+    """A failure and its remedy; `{path}` stands for the file."""
 
     message: str
     suggestion: str

@@ -87,7 +87,7 @@ class OpenFolder:
         return os.open(self.named(name), flags | _FILE | _NO_WAIT, mode, dir_fd=self.descriptor)
 
     def readlink(self, name: str) -> str:
-        """Where a link leads, as it is written."""
+        """The target of a link, as written."""
         return os.readlink(self.named(name), dir_fd=self.descriptor)
 
     def symlink(self, target: str, name: str) -> None:
@@ -189,7 +189,7 @@ class OpenFolder:
             os.close(descriptor)
 
     def named(self, name: str) -> str:
-        """What a call of the system takes for an entry, beside the descriptor."""
+        """The name to pass to a system call beside the descriptor."""
         return name if self.descriptor is not None else f"{self.path}/{name}"
 
 
@@ -256,7 +256,7 @@ def make_folders(path: str | Path) -> OpenFolder:
 
 @functools.cache
 def _opener() -> Callable[[str], int]:
-    """The way to open a folder that this system knows, tried once."""
+    """The function that opens a folder on this system, tried once."""
     if _NO_LINK_ANYWHERE:
         return lambda path: os.open(path, _SEARCHED | _NO_LINK_ANYWHERE)
     return _kernel_opener() or open_stepwise

@@ -67,8 +67,8 @@ class FileLeases:
 
     def give_back(self, path: Path, descriptor: int) -> None:
         try:
-            # A file that cannot be removed, as on Windows while it is open, harms nobody. One that somebody
-            # else has put in the place of a removed one is theirs.
+            # A file that cannot be removed, as on Windows while it is open, does no harm. If another process
+            # has replaced a removed file, the new one is its own.
             if is_in_place(path, descriptor):
                 with suppress(OSError), self._gate():
                     if is_in_place(path, descriptor):

@@ -28,7 +28,7 @@ def make_private_folder(folder: Path) -> None:
 def open_private(path: Path, flags: int, *, follows: bool = True) -> int:
     """A descriptor of a file that is created for its owner only, if it is.
 
-    Unless it `follows`, a link is an OSError, and so is a pipe that nobody reads.
+    Unless it `follows`, a link is an OSError, and so is a pipe without a reader.
     """
     return os.open(path, flags | os.O_CREAT | (0 if follows else _NO_TRAP), FILE)
 
@@ -85,7 +85,7 @@ def _entries(folder: Path) -> "list[os.DirEntry[str]]":
 
 
 def _take(path: Path) -> None:
-    # What goes meanwhile needs no mending, and what belongs to somebody else cannot have it.
+    # A file that is removed meanwhile needs no change, and another user's file cannot be changed.
     with suppress(OSError):
         mode = path.lstat().st_mode
         if not stat.S_ISLNK(mode) and mode & _OTHERS:

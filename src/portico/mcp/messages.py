@@ -24,6 +24,11 @@ class ToolDeclaration(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     output_schema: Any = None
     annotations: Any = None
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether the server says that the tool changes nothing."""
+        return isinstance(self.annotations, dict) and self.annotations.get("readOnlyHint") is True
+
 
 class ToolPage(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """The result of `tools/list`."""

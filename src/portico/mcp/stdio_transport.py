@@ -28,7 +28,7 @@ _LAST_WORDS = 2000
 
 
 class ServerProgram(msgspec.Struct, frozen=True):
-    """How to start a server. `wrapper` is a command that runs it, such as a sandbox."""
+    """The command of a server. `wrapper` is a command that runs it, such as a sandbox."""
 
     command: Sequence[str]
     cwd: Path
@@ -70,7 +70,7 @@ class McpStdioTransport:
             raise self._failed() from error
 
     async def agreed(self, version: str) -> None:
-        """Nothing depends on the revision here."""
+        """Nothing to do: this transport is the same for every revision."""
 
     async def listen(self) -> None:
         """A pipe is read anyway."""

@@ -8,11 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Raw
+
 from portico import __version__
 from portico.acp import _schema as schema
 from portico.acp.agent import AgentSideConnection
 from portico.acp.connection import AUTH_REQUIRED, PROTOCOL_VERSION, MethodHandler
-from portico.acp.extensions import VERSION, AgentExtensions, FailureMeta, WrittenTodos, to_meta
+from portico.acp.extension_handlers import ExtensionHandlers
+from portico.acp.extensions import TODOS, VERSION, AgentExtensions, FailureMeta, WrittenTodos, to_meta
+from portico.acp.lenient_decoder import decode
 from portico.domain.errors import AuthRequired, PorticoError
 from portico.porter.setup import SetupReader, empty_setup
 from portico.rpc.frames import Tap, Transport
@@ -60,12 +64,14 @@ class Porter:
             "session/set_config_option": self._by_sessions(lambda sessions: sessions.set_config_option),
             "session/set_mode": self._by_sessions(lambda sessions: sessions.set_mode),
         }
+        extensions = ExtensionHandlers()
+        extensions.on_notification(TODOS, self._replace_todos)
         self._end = AgentSideConnection(
             transport,
             name="client",
             serve=serve,
             on_cancel=self._cancel,
-            on_todos=self._replace_todos,
+            extensions=extensions,
             tap=tap,
         )
         self._state = state
@@ -117,8 +123,8 @@ class Porter:
 
         return answer
 
-    def _replace_todos(self, written: WrittenTodos) -> None:
-        self._sessions.replace_todos(written)
+    def _replace_todos(self, params: Raw) -> None:
+        self._sessions.replace_todos(decode(params, WrittenTodos))
 
     def _cancel(self, session_id: str) -> None:
         self._sessions.cancel(session_id)

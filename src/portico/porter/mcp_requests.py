@@ -28,35 +28,36 @@ class _Wanted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     requested_schema: schema.ElicitationSchema = schema.ElicitationSchema()
 
 
-class _Call(msgspec.Struct, frozen=True):
-    """A call that is under way, the person it is made for, and when it is given up."""
+class _Call(msgspec.Struct, frozen=True, eq=False):
+    """A call that is under way, the person it is made for, when it is given up, and its open questions."""
 
     ask: AskPerson
     deadline: asyncio.Timeout
     seconds: float
+    questions: set[asyncio.Future[schema.CreateElicitationResponse]] = msgspec.field(default_factory=set)
 
 
 class ServerRequests:
     def __init__(self, folders: Sequence[Path], *, can_ask: bool) -> None:
         self._folders = tuple(folders)
         self._can_ask = can_ask
-        self._call: _Call | None = None
-        self._questions: set[asyncio.Future[schema.CreateElicitationResponse]] = set()
+        self._calls: list[_Call] = []
 
     @property
     def capabilities(self) -> dict[str, Any]:
-        """As the client announces them."""
+        """The capabilities that the client announces."""
         return {"roots": {}, **({"elicitation": {"form": {}}} if self._can_ask else {})}
 
     @contextmanager
     def calling(self, ask: AskPerson, deadline: asyncio.Timeout, seconds: float) -> Iterator[None]:
         """A tool is called: what the server asks meanwhile goes to whom `ask` reaches. No question outlives it."""
-        before, self._call = self._call, _Call(ask, deadline, seconds)
+        call = _Call(ask, deadline, seconds)
+        self._calls.append(call)
         try:
             yield
         finally:
-            self._call = before
-            for question in self._questions:
+            self._calls.remove(call)
+            for question in call.questions:
                 question.cancel()
 
     async def answer(self, method: str, params: Raw) -> Any:
@@ -72,17 +73,19 @@ class ServerRequests:
                 raise RpcError(METHOD_NOT_FOUND, f"{method} is not offered here")
 
     async def _elicit(self, wanted: _Wanted) -> Any:
-        if (call := self._call) is None:
+        if not self._calls:
             return schema.CreateElicitationResponse(action="cancel")
+        # The server does not say which call it asks for; the newest is the likeliest.
+        call = self._calls[-1]
         question = silence_failure(asyncio.ensure_future(call.ask(wanted.message, wanted.requested_schema)))
-        self._questions.add(question)
+        call.questions.add(question)
         _put_off(call, None)
         try:
             await asyncio.wait({question})
         finally:
             question.cancel()
-            self._questions.discard(question)
-            if self._call is call and not self._questions:
+            call.questions.discard(question)
+            if call in self._calls and not call.questions:
                 _put_off(call, asyncio.get_running_loop().time() + call.seconds)
         if question.cancelled() or isinstance(question.exception(), ConnectionLost):
             return schema.CreateElicitationResponse(action="cancel")
@@ -107,7 +110,7 @@ def _wanted(params: Raw) -> _Wanted:
 def _with_defaults(
     reply: schema.CreateElicitationResponse, form: schema.ElicitationSchema
 ) -> schema.CreateElicitationResponse:
-    """Whoever accepts a form and leaves a field as it is means what stands in it."""
+    """The defaults of a form, which count for the fields that the person leaves unchanged."""
     if reply.action != "accept":
         return reply
     defaults = {name: one.default for name, one in form.properties.items() if one.default is not None}

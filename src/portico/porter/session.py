@@ -29,15 +29,17 @@ from portico.processes.tasks import silence_failure
 
 
 class SessionParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """How the client opened a session.
+    """The parameters with which the client opened a session.
 
     In a `working_copy` changes are reviewed before they reach the user's files. `home` is the folder whose settings
-    apply; it differs from the session's folder if that is a working copy.
+    apply; it differs from the session's folder if that is a working copy. `has_broker` if Portico's permission broker
+    stands between Porter and the client.
     """
 
     home: Path
     working_copy: bool = False
     can_ask: bool = False
+    has_broker: bool = False
     mcp_servers: tuple[schema.McpServer, ...] = ()
 
 

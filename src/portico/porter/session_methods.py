@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from portico.acp import _schema as schema
 from portico.acp.agent import AgentSideConnection
 from portico.acp.connection import RESOURCE_NOT_FOUND
-from portico.acp.extensions import WrittenTodos, placement_in
+from portico.acp.extensions import VERSION, PorticoCapabilities, WrittenTodos, from_meta, placement_in
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import make_session_id
 from portico.porter.checklist import one_line
@@ -242,6 +242,7 @@ class SessionMethods:
             home=Path(placed.workspace or request.cwd),
             working_copy=placed.mode in ("proposal", "worktree") and placed.workspace != request.cwd,
             can_ask=elicitation is not None and elicitation.form is not None,
+            has_broker=from_meta(self._client.meta, PorticoCapabilities).broker >= VERSION,
             mcp_servers=tuple(request.mcp_servers or ()),
         )
 

@@ -1,4 +1,4 @@
-"""What is configured for a workspace: model, spending limit, scenarios and trust."""
+"""Porter's configuration for a workspace: model, spending limit, scenarios and trust."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from portico.acp import _schema as schema
+from portico.acp.extensions import ToolCallMeta, to_meta
 from portico.domain.errors import PorticoError
 from portico.porter.markdown import strip_surrogates
 from portico.porter.terminals import CommandResult, output_block
@@ -26,14 +27,23 @@ class ToolError(Exception):
 
 
 class ToolCallDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """Details of a tool call, as ACP has them. `waits` if it needs permission first."""
+    """Details of a tool call, as ACP has them. `waits` if it needs permission first.
+
+    `read_only` if a trusted MCP server says that its tool changes nothing.
+    """
 
     title: str
     kind: schema.ToolKind
+    name: str | None = None
     locations: tuple[schema.ToolCallLocation, ...] = ()
     content: tuple[schema.ToolCallContent, ...] = ()
     raw_input: Any = None
     waits: bool = False
+    read_only: bool = False
+
+    @property
+    def meta(self) -> dict[str, Any] | None:
+        return to_meta(ToolCallMeta(read_only=True)) if self.read_only else None
 
 
 class ToolCallReport:
@@ -53,7 +63,9 @@ class ToolCallReport:
         return schema.ToolCallUpdate(
             tool_call_id=self.id,
             title=self.work.title,
+            name=self.work.name,
             kind=self.work.kind,
+            meta=self.work.meta,
             status="pending",
             content=self._content,
             locations=list(self.work.locations),
@@ -88,7 +100,9 @@ class ToolCallReport:
             schema.ToolCall(
                 tool_call_id=self.id,
                 title=self.work.title,
+                name=self.work.name,
                 kind=self.work.kind,
+                meta=self.work.meta,
                 status="pending" if self.work.waits else "in_progress",
                 content=self._content,
                 locations=list(self.work.locations),

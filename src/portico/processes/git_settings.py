@@ -41,7 +41,7 @@ _ASKING = {"SSH_ASKPASS", "PAGER", "EDITOR", "VISUAL"}
 
 
 def safe_git_options() -> tuple[str, ...]:
-    """What stands between `git` and its command."""
+    """The options between `git` and its command."""
     return ("--no-pager", *(word for setting in SAFE_SETTINGS for word in ("-c", setting)))
 
 

@@ -15,9 +15,9 @@ STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGINT, *END_SIGNALS)
 async def on_signals(
     act: Callable[[], object], signals: tuple[signal.Signals, ...] = STOP_SIGNALS
 ) -> AsyncIterator[None]:
-    """For a while, each such signal calls `act` in the event loop and does nothing else.
+    """Call `act` in the event loop for each such signal, inside the `async with` block.
 
-    Who was started with `nohup` stays deaf to the end of the terminal.
+    A process started with `nohup` still ignores the end of the terminal.
     """
     loop = asyncio.get_running_loop()
     previous = {}

@@ -70,7 +70,7 @@ async def read_status(
 
 
 def reason_against_deletion(session: str, status: SessionReviewStatus) -> InvalidInput | None:
-    """Why a session should not be deleted: what that would lose, or leave behind."""
+    """The reason why a session should not be deleted: what that would lose or leave behind."""
     if status.files:
         named = "file" if status.files == 1 else "files"
         return InvalidInput(

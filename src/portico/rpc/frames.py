@@ -6,7 +6,6 @@ length and the depth of a message are checked at the same place.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
@@ -15,7 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from portico.rpc.framing import LineSplitter, OverlongLine
 from portico.rpc.messages import Fault, Message, RequestId, decode_frame, failure, from_frame
-from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream, StreamClosed
+from portico.rpc.streams import READ_SIZE, ByteStream, MemoryEnd, MemoryQueue, PipeStream
 
 Direction = Literal["sent", "received"]
 Tap = Callable[[Direction, bytes], None]
@@ -213,80 +212,25 @@ class LineFrames(FrameStream):
         return [read_line(line) for line in lines if not isinstance(line, bytes) or line.strip()]
 
 
-class _FrameQueue:
-    """One direction of a memory pair, bounded by the bytes of the messages in it."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._frames: deque[Received] = deque()
-        self._size = 0
-        self._changed = asyncio.Event()
-        self.ended = asyncio.Event()
-
-    @property
-    def is_full(self) -> bool:
-        return self._size > self._limit and not self.ended.is_set()
-
-    def put(self, frame: Received) -> None:
-        if self.ended.is_set():
-            raise StreamClosed
-        self._frames.append(frame)
-        self._size += len(frame.line)
-        self._changed.set()
-
-    async def get(self) -> list[Received]:
-        while not self._frames and not self.ended.is_set():
-            self._changed.clear()
-            await self._changed.wait()
-        frames = list(self._frames)
-        self._frames.clear()
-        self._size = 0
-        self._changed.set()
-        return frames
-
-    async def room(self) -> None:
-        while self.is_full:
-            self._changed.clear()
-            await self._changed.wait()
-
-    def end(self) -> None:
-        self.ended.set()
-        self._changed.set()
-
-
-class MemoryFrames(FrameStream):
+class MemoryFrames(MemoryEnd[Received], FrameStream):
     """One end of a frame pair: a message that is sent arrives as the same object."""
 
-    def __init__(self, incoming: _FrameQueue, outgoing: _FrameQueue) -> None:
-        super().__init__()
-        self._incoming = incoming
-        self._outgoing = outgoing
+    def __init__(self, incoming: MemoryQueue[Received], outgoing: MemoryQueue[Received]) -> None:
+        FrameStream.__init__(self)
+        MemoryEnd.__init__(self, incoming, outgoing)
 
     def send(self, message: Message) -> None:
         if self.tap is not None:
             self.tap("sent", message.line)
-        self._outgoing.put(message)
+        self._outgoing.put(message, len(message.line))
 
     def write(self, line: bytes) -> None:
         """Queue an encoded message; it is decoded here, with the checks that a line from outside gets."""
         if self.tap is not None:
             self.tap("sent", line)
         for part in LineSplitter().feed(line):
-            self._outgoing.put(read_line(part))
-
-    @property
-    def is_full(self) -> bool:
-        return self._outgoing.is_full
-
-    async def drain(self) -> None:
-        await self._outgoing.room()
-
-    async def close(self) -> None:
-        self._outgoing.end()
-        self._incoming.end()
-
-    async def closed(self) -> None:
-        await self._outgoing.ended.wait()
+            frame = read_line(part)
+            self._outgoing.put(frame, len(frame.line))
 
     async def _next_batch(self) -> list[Received]:
         return await self._incoming.get()
@@ -297,7 +241,8 @@ Transport = ByteStream | FrameStream
 
 def frame_pair(limit: int = READ_SIZE) -> tuple[MemoryFrames, MemoryFrames]:
     """Two connected ends inside the process; each buffers messages of about `limit` bytes."""
-    there, back = _FrameQueue(limit), _FrameQueue(limit)
+    there: MemoryQueue[Received] = MemoryQueue(limit)
+    back: MemoryQueue[Received] = MemoryQueue(limit)
     return MemoryFrames(back, there), MemoryFrames(there, back)
 
 

@@ -4,13 +4,13 @@ A transport moves bytes both ways and knows nothing of lines or messages.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from portico.processes.pipe_reader import PipeReader
 
 Stop = TypeVar("Stop")
+Item = TypeVar("Item")
 
 READ_SIZE = 256 * 1024
 
@@ -98,37 +98,36 @@ class PipeStream:
             return
 
 
-class _Channel:
-    """One direction of a memory stream: a bounded buffer between a writer and a reader."""
+class MemoryQueue(Generic[Item]):
+    """One direction of a pair of ends inside the process: a buffer bounded by the bytes of its items."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._chunks: deque[bytes] = deque()
+        self._items: list[Item] = []
         self._size = 0
-        self._ended = False
         self._changed = asyncio.Event()
-        self.over = asyncio.Event()
-
-    def put(self, data: bytes) -> None:
-        if self._ended:
-            raise StreamClosed
-        self._chunks.append(data)
-        self._size += len(data)
-        self._changed.set()
-
-    async def get(self) -> bytes:
-        while not self._chunks and not self._ended:
-            self._changed.clear()
-            await self._changed.wait()
-        data = b"".join(self._chunks)
-        self._chunks.clear()
-        self._size = 0
-        self._changed.set()
-        return data
+        self.ended = asyncio.Event()
 
     @property
     def is_full(self) -> bool:
-        return self._size > self._limit and not self._ended
+        return self._size > self._limit and not self.ended.is_set()
+
+    def put(self, item: Item, size: int) -> None:
+        if self.ended.is_set():
+            raise StreamClosed
+        self._items.append(item)
+        self._size += size
+        self._changed.set()
+
+    async def get(self) -> list[Item]:
+        """All items, waiting for the first; none at the end."""
+        while not self._items and not self.ended.is_set():
+            self._changed.clear()
+            await self._changed.wait()
+        items, self._items = self._items, []
+        self._size = 0
+        self._changed.set()
+        return items
 
     async def room(self) -> None:
         while self.is_full:
@@ -136,21 +135,16 @@ class _Channel:
             await self._changed.wait()
 
     def end(self) -> None:
-        self._ended = True
+        self.ended.set()
         self._changed.set()
-        self.over.set()
 
 
-class MemoryStream:
-    def __init__(self, incoming: _Channel, outgoing: _Channel) -> None:
+class MemoryEnd(Generic[Item]):
+    """One end of a pair inside the process."""
+
+    def __init__(self, incoming: MemoryQueue[Item], outgoing: MemoryQueue[Item]) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
-
-    async def read(self) -> bytes:
-        return await self._incoming.get()
-
-    def write(self, data: bytes) -> None:
-        self._outgoing.put(data)
 
     @property
     def is_full(self) -> bool:
@@ -164,10 +158,21 @@ class MemoryStream:
         self._incoming.end()
 
     async def closed(self) -> None:
-        await self._outgoing.over.wait()
+        await self._outgoing.ended.wait()
+
+
+class MemoryStream(MemoryEnd[bytes]):
+    """One end of a pair of byte streams."""
+
+    async def read(self) -> bytes:
+        return b"".join(await self._incoming.get())
+
+    def write(self, data: bytes) -> None:
+        self._outgoing.put(data, len(data))
 
 
 def memory_pair(limit: int = READ_SIZE) -> tuple[MemoryStream, MemoryStream]:
-    """Two ends of one wire inside the process; each buffers about `limit` bytes."""
-    there, back = _Channel(limit), _Channel(limit)
+    """Two connected ends inside the process; each buffers about `limit` bytes."""
+    there: MemoryQueue[bytes] = MemoryQueue(limit)
+    back: MemoryQueue[bytes] = MemoryQueue(limit)
     return MemoryStream(back, there), MemoryStream(there, back)

@@ -78,7 +78,7 @@ def _misfit(backend: SandboxBackend, confinement: Confinement) -> str | None:
 
 @cache
 def probe_backend(backend: SandboxBackend, *, offline: bool) -> str | None:
-    """Why a backend does not confine programs here; None when it does. Blocks."""
+    """The reason why a backend does not confine programs here; None if it does. Blocks."""
     folder = Path(tempfile.mkdtemp(prefix="portico-sandbox-"))
     try:
         return _tried(backend, Path(os.path.realpath(folder)), offline=offline)

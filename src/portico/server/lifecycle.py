@@ -239,7 +239,7 @@ def _already_running(files: ServerFiles) -> InvalidInput:
         case UnprovenServer(holder=holder):
             return InvalidInput(
                 f"Another server ({holder}) is just starting or stopping.",
-                suggestion="Try again in a moment; portico status tells how it stands.",
+                suggestion="Try again in a moment; portico status shows its state.",
             )
         case _:
             return InvalidInput("Another server has just ended.", suggestion="Try again.")
@@ -251,7 +251,7 @@ def _begin_log() -> None:
 
 
 def _memory() -> int | None:
-    """How much memory this process takes, where the system says so."""
+    """The memory that this process takes; None where the system does not say."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError):

@@ -129,7 +129,7 @@ class Store(Protocol):
 
 
 class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """How to start an agent: its name, command and environment variables.
+    """An agent to start: its name, command and environment variables.
 
     The hints are commands that install the agent or log in to it.
     """
@@ -245,7 +245,7 @@ class EditorProvider(Protocol):
 
 
 class Review(Protocol):
-    """How the changes of one session reach the person's files."""
+    """The way in which the changes of one session reach the person's files."""
 
     @property
     def folder(self) -> Path:

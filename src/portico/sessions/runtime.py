@@ -12,6 +12,7 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp import extensions
 from portico.acp.connection import MethodHandler
+from portico.acp.extension_handlers import ExtensionHandlers
 from portico.domain import codecs, events, values
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import TurnId, make_turn_id, turn_ordinal
@@ -80,6 +81,7 @@ class SessionRuntime:
         self._lease = lease
         self._pool = pool
         self._faults = 0
+        self._notifications = self._own_notifications()
         self._unreported_faults: tuple[Fault, int] | None = None
 
     def started_event(self) -> events.SessionStarted:
@@ -240,22 +242,32 @@ class SessionRuntime:
         if self.history_listener is None or not self.history_listener.take(raw):
             self.journal.record(translation.unknown_update(Raw(bytes(raw))))
 
-    def notified(self, method: str, params: Raw) -> None:
-        if method == extensions.FAULT:
-            self.fault(extensions.fault_from(params))
-            return
-        if method == extensions.PERMISSION_DECIDED:
+    def _own_notifications(self) -> ExtensionHandlers:
+        """Handlers of the notifications that proxies of Portico send."""
+
+        def decided(params: Raw) -> None:
             self.requests.decided(codecs.decode_json(params, extensions.PermissionDecided))
-            return
-        if method == extensions.PROPOSAL_UPDATED:
+
+        def proposal_updated(params: Raw) -> None:
             self.journal.record(codecs.decode_json(params, events.ProposalUpdated))
+
+        handlers = ExtensionHandlers()
+        handlers.on_notification(extensions.FAULT, lambda params: self.fault(extensions.fault_from(params)))
+        handlers.on_notification(extensions.PERMISSION_DECIDED, decided)
+        handlers.on_notification(extensions.PROPOSAL_UPDATED, proposal_updated)
+        return handlers
+
+    def notified(self, method: str, params: Raw) -> None:
+        if self._notifications.notify(method, params):
             return
         if method == _PAGE_DONE:
             page = codecs.decode_json(params, acp.CompleteElicitationNotification)
             self.requests.completed(page.elicitation_id)
             return
         text = f"The agent sent the notification {method}."
-        self.journal.record(events.Notice(level="info", text=text, source="agent", raw=Raw(bytes(params))))
+        self.journal.record(
+            events.Notice(level="info", text=text, source="agent", raw=Raw(bytes(params)), code=method)
+        )
 
     def fault(self, fault: Fault) -> None:
         self._faults += 1

@@ -3,6 +3,11 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+import msgspec
+from msgspec import Raw
+
+from portico.acp.extension_handlers import RESERVED_PREFIXES, check_extension_name
+from portico.acp.session_id import with_session_id
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.events import AnyPayload, Notice, TurnEnded
 from portico.domain.ids import SessionId
@@ -10,6 +15,7 @@ from portico.domain.reviews import ReviewMode
 from portico.domain.turns import TurnEvent, TurnState
 from portico.domain.values import SandboxStatus, TodoItem
 from portico.processes.tasks import cancel_and_wait
+from portico.sessions.agent.connection import AgentConnection
 from portico.sessions.agent.login import AgentLogin
 from portico.sessions.agent.supervision import call_agent, restart_agent, start_agent
 from portico.sessions.leases import take_tree_lease, tree_lease_name
@@ -150,6 +156,36 @@ class Session:
             await self._start_agent()
         await call_agent(self.runtime, self.runtime.set_option(name, value), f"set {name}")
         await self.runtime.journal.commit()
+
+    async def call_extension(self, method: str, params: Raw) -> Raw:
+        """Call an extension method of the agent; starts the agent if it is not running."""
+        connection, params = await self._extension_target(method, params)
+        return await call_agent(
+            self.runtime, connection.end.call_extension(method, params), f"answer {method}"
+        )
+
+    async def notify_extension(self, method: str, params: Raw) -> None:
+        """Send an extension notification to the agent; starts the agent if it is not running."""
+        connection, params = await self._extension_target(method, params)
+        connection.end.notify_extension(method, params)
+
+    async def _extension_target(self, method: str, params: Raw) -> tuple[AgentConnection, Raw]:
+        """The agent's connection, and the parameters with the agent's name of the session."""
+        if check_extension_name(method).startswith(RESERVED_PREFIXES):
+            raise InvalidInput(
+                f"{method} is for the chain itself.", suggestion="Call an extension method of the agent."
+            )
+        if not self.is_busy:
+            await self._start_agent()
+        connection, session_id = self.runtime.connection, self.runtime.agent_session_id
+        if connection is None or session_id is None:
+            raise InvalidInput("The agent is not running.", suggestion="Send a prompt to start it.")
+        try:
+            return connection, with_session_id(params, session_id)
+        except msgspec.DecodeError as error:
+            raise InvalidInput(
+                f"The parameters of {method} are invalid: {error}.", suggestion="Send a JSON object."
+            ) from error
 
     async def login(self) -> AgentLogin:
         """Log in to the agent, and out again; starts the agent if it is not running."""

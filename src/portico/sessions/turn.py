@@ -53,7 +53,7 @@ class TurnPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnEnding(msgspec.Struct, frozen=True):
-    """How a turn ended, and why."""
+    """The end of a turn and its reason."""
 
     event: TurnEvent
     stop_reason: str

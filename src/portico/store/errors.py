@@ -76,7 +76,7 @@ def store_failure(error: Foreign, path: Path) -> StoreFailed:
 def file_replaced(path: Path) -> StoreFailed:
     return StoreFailed(
         f"{path} was removed or replaced while Portico had it open, so nothing was written.",
-        suggestion="Put it back, or stop this Portico and start it again to begin with what is there now.",
+        suggestion="Put it back, or restart Portico to continue with the file that is there now.",
     )
 
 

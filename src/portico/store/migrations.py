@@ -74,7 +74,7 @@ def _desks_and_standing_events(connection: sqlite3.Connection) -> None:
 
 
 def _review_modes(connection: sqlite3.Connection) -> None:
-    """How a session's changes reach the files; those from before wrote them directly."""
+    """Add the review mode of a session; older sessions wrote directly."""
     connection.execute("ALTER TABLE sessions ADD COLUMN mode TEXT NOT NULL DEFAULT 'direct'")
 
 

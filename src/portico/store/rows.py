@@ -76,7 +76,7 @@ def limit_bytes(rows: Iterable[EventRow], max_bytes: int | None) -> Iterator[Eve
 
 
 def decode_problem(row: EventRow) -> str | None:
-    """Why `event_of` returns a notice for this row; None if it does not."""
+    """The reason why `event_of` returns a notice for this row; None if it does not."""
     try:
         decode_payload(row.kind, row.payload)
     except KeyError:

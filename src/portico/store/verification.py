@@ -100,7 +100,7 @@ class SessionCheck:
 
 
 def find_problems(connection: sqlite3.Connection, progress: ProgressFile) -> Iterator[list[str]]:
-    """What is wrong with a file, a page at a time, in one snapshot while others go on writing.
+    """The problems of a file, read page by page in one snapshot while others write.
 
     The connection must not be shared, and each step must run on its thread.
     """
@@ -154,4 +154,4 @@ def _orphans(connection: sqlite3.Connection) -> list[str]:
         "SELECT DISTINCT session FROM events WHERE session NOT IN (SELECT number FROM sessions) LIMIT ?",
         (_WORDS_PER_SESSION,),
     )
-    return [f"there are events of number {number}, which is no session" for (number,) in numbers]
+    return [f"there are events of number {number}, which is not a session" for (number,) in numbers]

@@ -29,7 +29,7 @@ class ManualClock:
 
     @property
     def sleeping(self) -> int:
-        """How many are asleep now."""
+        """The number of tasks that sleep now."""
         return len(self._sleepers)
 
     async def sleep(self, seconds: float) -> None:

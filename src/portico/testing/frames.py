@@ -89,7 +89,7 @@ class FrameChecker:
         self._asked: dict[tuple[Side, type, object], list[str]] = {}
 
     def check(self, direction: Direction, line: bytes | str, sender: Side) -> list[FrameProblem]:
-        """Everything that is wrong with a line that `sender` sent; nothing, if it is right."""
+        """The problems of a line that `sender` sent; empty if it is valid."""
         try:
             frame = _parse(line)
         except (ValueError, RecursionError) as error:

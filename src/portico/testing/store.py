@@ -125,7 +125,7 @@ class MemoryStore:
         return problems
 
     async def accept_losses(self) -> None:
-        """Nothing is ever missing here."""
+        """Nothing to do: this store loses nothing."""
 
     def lease(self, name: str, holder: str) -> "MemoryLease | None":
         if name in self._holders:

@@ -31,28 +31,28 @@ class MemoryWindow:
         self.refuses = False
         """Nothing is done, and that is said."""
         self.deaf = False
-        """Nothing is done, and nobody hears of it."""
+        """Edits are lost: nothing is done, and no answer comes."""
         self.lost_after: int | None = None
-        """So many files of an edit are changed, and then it is never heard of again."""
+        """Edits stop after this many files, and no answer comes."""
         self.locked: frozenset[str] = frozenset()
-        """Files that can be opened and not be saved."""
+        """Files that can be opened but not saved."""
         self.before_edit: Callable[[], None] = lambda: None
         self._buffers: dict[str, str] = {}
         self._undo: list[dict[str, str | None]] = []
 
     def type(self, path: str, text: str) -> None:
-        """What is on the screen from now on, and not on the disk."""
+        """Type a text into the window without saving it."""
         self._buffers[self._name(path)] = text
 
     def save(self, path: str) -> None:
         self._write(self._name(path), self._buffers.pop(self._name(path)))
 
     def revert(self, path: str) -> None:
-        """Give up what is not saved."""
+        """Drop the unsaved text."""
         del self._buffers[self._name(path)]
 
     def text(self, path: str) -> str | None:
-        """What the person sees."""
+        """The text that the window shows."""
         return self._text(self._name(path))
 
     def undo(self) -> None:

@@ -252,7 +252,7 @@ def test_a_permission_card_shows_a_command_as_a_shell_would_read_it(
     [
         (
             PermissionResolved(request_id="p1", outcome="denied", by="nobody"),
-            "✗ Denied: Run npm test, nobody could be asked",
+            "✗ Denied: Run npm test, no one could be asked",
         ),
         (
             PermissionResolved(

@@ -21,6 +21,8 @@ TOOLS = [
     {"name": "hang", "inputSchema": {"type": "object"}},
     {"name": "asks", "inputSchema": {"type": "object"}},
     {"name": "variable", "inputSchema": {"type": "object", "properties": {"name": {"type": "string"}}}},
+    {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+    {"name": "meet", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
 ]
 
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -64,6 +66,8 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     if name == "die":
         sys.stderr.write("out of memory\n")
         sys.exit(3)
+    if name == "look":
+        return text("Looked.")
     if name == "variable":
         return text(os.environ.get(arguments["name"], "not set"))
     if name == "asks":
@@ -71,6 +75,18 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     if name == "hang":
         time.sleep(1000)
     return text(f"cannot {name}", isError=True)
+
+
+WAITING: list[dict[str, Any]] = []
+
+
+def meet(message: dict[str, Any]) -> None:
+    """Answer when a second call has come, the second one first, each with its own argument."""
+    WAITING.append(message)
+    if len(WAITING) > 1:
+        for one in reversed(WAITING):
+            send({"id": one["id"], "result": text(one["params"]["arguments"]["who"])})
+        WAITING.clear()
 
 
 def answer(message: dict[str, Any]) -> None:
@@ -90,6 +106,8 @@ def answer(message: dict[str, Any]) -> None:
             assert params["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
         page = {"tools": TOOLS[2:]} if params.get("cursor") else {"tools": TOOLS[:2], "nextCursor": "2"}
         send({"id": message["id"], "result": page})
+    elif method == "tools/call" and params["name"] == "meet":
+        meet(message)
     elif method == "tools/call":
         send({"id": message["id"], "result": called(params["name"], params["arguments"])})
 

@@ -282,3 +282,12 @@ async def test_an_address_where_nobody_listens_is_said_plainly(kind: str) -> Non
     assert isinstance(error, ModelTimedOut)
     assert "cannot be reached" in error.message
     assert len(retries(events)) == 1
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "bedrock"])
+async def test_a_local_server_that_drops_kept_connections_loses_no_request(kind: str) -> None:
+    async with scripted(kind, HI, HI, HI) as it:
+        it.endpoint.drops_connections = True
+        for _ in range(3):
+            assert isinstance((await it.ask())[-1], ResponseFinished)
+        assert it.pauses.taken == []

@@ -48,6 +48,7 @@ interface ToolFacts {
   readonly inputJson?: string | undefined;
   readonly outputJson?: string | undefined;
   readonly durationMs?: number | undefined;
+  readonly readOnly?: boolean | undefined;
 }
 
 export class ToolBuilder extends CallBuilder<ToolItem> {
@@ -89,6 +90,7 @@ export class ToolBuilder extends CallBuilder<ToolItem> {
       locations: started.locations,
       inputJson: started.inputJson,
       outputJson: started.outputJson,
+      readOnly: started.readOnly,
     });
   }
 
@@ -146,6 +148,7 @@ export class ToolBuilder extends CallBuilder<ToolItem> {
       outputJson: told.outputJson,
       terminals: new Map(this.#terminals),
       durationMs: told.durationMs,
+      readOnly: told.readOnly ?? false,
       partial: this.#partial,
       abandoned: this.abandoned,
     };
@@ -212,6 +215,7 @@ function mergeFacts(before: ToolFacts, more: ToolFacts): ToolFacts {
     inputJson: more.inputJson ?? before.inputJson,
     outputJson: more.outputJson ?? before.outputJson,
     durationMs: more.durationMs ?? before.durationMs,
+    readOnly: more.readOnly ?? before.readOnly,
   };
 }
 

@@ -101,6 +101,8 @@ export interface ToolItem extends ItemBase {
   /** Output of the commands it runs, gathered by terminal. */
   readonly terminals: ReadonlyMap<string, TerminalText>;
   readonly durationMs: number | undefined;
+  /** Whether the tool changes nothing, as a trusted MCP server says. */
+  readonly readOnly: boolean;
   readonly partial: boolean;
   /** Its turn ended before it did: nothing more will come. */
   readonly abandoned: boolean;

@@ -17,7 +17,7 @@ from portico.acp.connection import MethodHandler
 from portico.acp.lenient_decoder import decode
 from portico.components.editor.terminal_output import TerminalContent
 from portico.conductor.mcp_bridge.server_proxy import CancellableOperation, OperationCancelled
-from portico.conductor.session_proxy import SessionProxy
+from portico.conductor.session_folders import SessionFoldersProxy
 from portico.mcp.protocol import fields_of, raw
 from portico.rpc.messages import (
     CANCEL_REQUEST,
@@ -55,11 +55,11 @@ def missing_methods(editor: acp.ClientCapabilities) -> frozenset[str]:
     return frozenset(missing)
 
 
-class EditorAdapter(SessionProxy):
+class EditorAdapter(SessionFoldersProxy):
     """Serves `methods` with an editor of its own for each session."""
 
     name = "local-editor"
-    client_methods = SessionProxy.client_methods | {"initialize"}
+    client_methods = SessionFoldersProxy.client_methods | {"initialize"}
 
     def __init__(self, methods: frozenset[str], provider: EditorProvider) -> None:
         super().__init__()

@@ -22,7 +22,7 @@ DISCONNECTS = frozenset({"mcp/disconnect", "_mcp/disconnect"})
 
 
 class McpEnvelope(msgspec.Struct, frozen=True):
-    """What a message of any dialect says; which of the ids are there tells which dialect it is."""
+    """A message of any version of MCP-over-ACP; the ids it has tell the version."""
 
     server_id: str | None
     connection_id: str | None
@@ -99,7 +99,7 @@ def answer_connected(request_id: RequestId, outcome: Raw | RpcError) -> Message:
 
 
 def read_outcome(carrier: Raw) -> Raw | RpcError:
-    """What an answer of the present dialect carries. RpcError is raised only if it carries nothing."""
+    """The outcome in an answer of the current version. RpcError if there is none."""
     try:
         outcome = codecs.decode_json(carrier, _Outcome)
     except msgspec.DecodeError as error:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from portico.acp.extensions import SessionPlacement, placement_in
+from portico.acp.extensions import ServerMeta, SessionPlacement, placement_in, to_meta
 from portico.domain import codecs
 from portico.mcp.protocol import fields_of, present, raw
 
@@ -81,8 +81,9 @@ def read_entry(entry: Raw) -> McpServerEntry:
 
 
 def acp_entry(name: str, server_id: str) -> Raw:
-    """`id` is what `serverId` was called before."""
-    return raw({"type": "acp", "name": name, "serverId": server_id, "id": server_id})
+    """`id` is what `serverId` was called before. The server runs in this process, so its hints are trusted."""
+    meta = to_meta(ServerMeta(trusted=True))
+    return raw({"type": "acp", "name": name, "serverId": server_id, "id": server_id, "_meta": meta})
 
 
 def stdio_entry(entry: McpServerEntry, command: Sequence[str], environ: Mapping[str, str]) -> Raw:
@@ -105,14 +106,6 @@ def http_entry(entry: McpServerEntry, url: str, headers: Mapping[str, str]) -> R
         "headers": [{"name": name, "value": value} for name, value in headers.items()],
     }
     return raw(made if entry.meta is None else {**made, "_meta": entry.meta})
-
-
-def free_name(wanted: str, taken: set[str]) -> str:
-    """A name that no other server has: agents know servers by their names, and keep one of two equal ones."""
-    name, number = wanted, 2
-    while name in taken:
-        name, number = f"{wanted}-{number}", number + 1
-    return name
 
 
 def accepts_mcp_over(kind: Literal["acp", "http"], initialized: Raw) -> bool:

@@ -15,10 +15,11 @@ from msgspec import Raw, UnsetType
 
 from portico.conductor.mcp_bridge import mcp_over_acp
 from portico.conductor.mcp_bridge.mcp_over_acp import McpEnvelope, peer_method, read_envelope
-from portico.conductor.mcp_bridge.server_list import acp_entry, free_name, read_entry
+from portico.conductor.mcp_bridge.server_list import acp_entry, read_entry
 from portico.conductor.mcp_bridge.session_servers import ChainSession, SessionServersProxy
 from portico.mcp.protocol import BACKEND_FAILED, CANCELLED, RESOURCE_LIMIT, SERVER_UNAVAILABLE, raw
 from portico.mcp.server import InProcessServer, McpRequest
+from portico.mcp.server_names import unique_name
 from portico.rpc.messages import (
     CANCEL_REQUEST,
     INVALID_PARAMS,
@@ -115,7 +116,7 @@ class McpProxy(SessionServersProxy):
         taken = {entry.name for entry in others}
         added = []
         for server in ours:
-            name, server_id = free_name(server.name, taken), f"portico-{_unguessable()}"
+            name, server_id = unique_name(server.name, taken), f"portico-{_unguessable()}"
             taken.add(name)
             self._offers[server_id] = _Offer(server, session)
             added.append(acp_entry(name, server_id))

@@ -7,6 +7,7 @@ from msgspec import Raw
 
 from portico.acp.extensions import SessionPlacement
 from portico.acp.session_id import read_session_id
+from portico.acp.session_methods import CLOSING_METHODS, CREATING_METHODS, OPENING_METHODS
 from portico.conductor.mcp_bridge.server_list import (
     SessionOpening,
     accepts_mcp_over,
@@ -14,10 +15,6 @@ from portico.conductor.mcp_bridge.server_list import (
 )
 from portico.conductor.proxy import Proxy
 from portico.rpc.messages import Message, response
-
-OPENING_METHODS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
-CLOSING_METHODS = frozenset({"session/close", "session/delete"})
-_MAKING = frozenset({"session/new", "session/fork"})
 
 
 class ChainSession:
@@ -74,7 +71,7 @@ class SessionServersProxy(Proxy, ABC):
         if opening is None:
             self.forward_right(message)
             return
-        session_id = None if message.method in _MAKING else opening.session_id
+        session_id = None if message.method in CREATING_METHODS else opening.session_id
         session = ChainSession(opening.cwd, session_id, opening.placed)
         self._sessions.append(session)
 

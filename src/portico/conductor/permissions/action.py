@@ -17,6 +17,7 @@ import msgspec
 
 from portico.acp import _schema as acp
 from portico.conductor.permissions.tool_input import ToolCommand, read_tool_input
+from portico.conductor.permissions.tool_name import NO_TOOL, McpToolName, mcp_tool_name
 from portico.domain.protected_files import controlling_program
 
 # Following links takes time: a request with more paths than this counts as not understood.
@@ -39,6 +40,8 @@ class RequestedAction(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str
     kind: str
     title: str
+    tool: McpToolName = NO_TOOL
+    """The MCP tool that is called, if it is one."""
     commands: tuple[ToolCommand, ...] = ()
     elsewhere: bool = False
     """Whether it happens in another folder than the workspace, or with variables of its own."""
@@ -55,6 +58,10 @@ class RequestedAction(msgspec.Struct, frozen=True, kw_only=True):
     stays_in_working_copy: bool = False
     """Whether all its files are in a working copy, git's own included, which are never written there."""
     has_diff: bool = False
+    only_reads: bool = False
+    """Whether a trusted tool declares that it only reads."""
+    too_large: bool = False
+    """Whether it names more than was examined."""
 
     @property
     def changes_files(self) -> bool:
@@ -75,6 +82,11 @@ class RequestedAction(msgspec.Struct, frozen=True, kw_only=True):
     def is_git_internal(self) -> bool:
         """Whether it is about files that belong to git itself, and about nothing else."""
         return bool(self.paths) and all(_is_gits_own(path) for path in self.paths)
+
+    @property
+    def leads_out(self) -> bool:
+        """Whether it names a path outside the workspace, or an address."""
+        return bool(self.addresses) or any(map(self.is_rooted, (*self.paths, *self.texts)))
 
     @property
     def on_windows(self) -> bool:
@@ -117,6 +129,7 @@ def requested_action(
         workspace=workspace,
         kind=kind,
         title=title,
+        tool=mcp_tool_name(call),
         commands=tuple(tool_input.commands) if is_readable else (),
         elsewhere=tool_input.has_variables
         or not all(_is_there(path, root, kind) for path in tool_input.folders),
@@ -125,6 +138,7 @@ def requested_action(
         texts=tuple(tool_input.texts) if kind == "execute" else _names(_path_like(tool_input.texts), root),
         understood=understood,
         has_diff=bool(diffs),
+        too_large=not is_readable,
     )
     if folder is None:
         return action

@@ -2,9 +2,9 @@
 rest.
 
 The first that applies decides: a deny rule, a read-only session, a grant for the session or for good, an allow
-rule, the agent's bypass, the later review of changes in a working copy, and last a person. If a deny rule might
-apply, the person is asked at once. The broker fails closed: any failure on the way to a clear yes is a denial. A
-denial selects one of the agent's own reject options, or is an error if it offers none.
+rule, the agent's bypass, the later review of changes in a working copy, a trusted tool that only reads, and last a
+person. If a deny rule might apply, the person is asked at once. The broker fails closed: any failure on the way to
+a clear yes is a denial. A denial selects one of the agent's own reject options, or is an error if it offers none.
 """
 
 import asyncio
@@ -22,7 +22,9 @@ from portico.acp.extensions import (
     SESSION_LEFT,
     Scope,
     SessionLeft,
+    ToolCallMeta,
     fault_notification,
+    from_meta,
 )
 from portico.acp.lenient_decoder import decode
 from portico.conductor.permissions import wire_format as wire
@@ -46,7 +48,7 @@ from portico.conductor.permissions.request import (
 )
 from portico.conductor.permissions.suggested_rule import suggested_rule
 from portico.conductor.permissions.tool_calls import ToolCallTracker
-from portico.conductor.session_proxy import SessionFolders, SessionProxy
+from portico.conductor.session_folders import SessionFolders, SessionFoldersProxy
 from portico.domain import codecs
 from portico.rpc.messages import (
     CANCEL_REQUEST,
@@ -71,16 +73,24 @@ _STOP = "session/cancel"
 _OURS = frozenset({PERMISSION_DECIDED, FAULT, PROPOSAL_UPDATED})
 
 
-class PermissionBroker(SessionProxy):
+class PermissionBroker(SessionFoldersProxy):
     name = "permissions"
-    client_methods = SessionProxy.client_methods | {"initialize", _STOP, SESSION_LEFT}
+    client_methods = SessionFoldersProxy.client_methods | {"initialize", _STOP, SESSION_LEFT}
     agent_methods = frozenset({_ASK, "session/update", CANCEL_REQUEST}) | _OURS | ACTION_METHODS
 
     def __init__(
-        self, *, agent: str, policy: PermissionPolicy, approvals: Approvals, approved_as: str | None = None
+        self,
+        *,
+        agent: str,
+        policy: PermissionPolicy,
+        approvals: Approvals,
+        approved_as: str | None = None,
+        trusts_read_only: bool = False,
     ) -> None:
+        """`trusts_read_only` if the agent is Porter, which marks tools of trusted servers that only read."""
         super().__init__()
         self._agent = agent
+        self._trusts_read_only = trusts_read_only
         self._approved_as = approved_as or agent
         if policy.deny:
             self.agent_methods = PermissionBroker.agent_methods | READ_METHODS
@@ -96,6 +106,8 @@ class PermissionBroker(SessionProxy):
         if message.method == "initialize":
             self._client_knows_portico = wire.knows_portico(message.params)
             self.node.spawn(self._deny_at_the_end(), "denying what is left open")
+            if self._trusts_read_only:
+                message = message.with_params(wire.with_broker(message.params))
             self.node.send_right(message)
         elif message.method == SESSION_LEFT:
             self._leave(message)
@@ -146,7 +158,7 @@ class PermissionBroker(SessionProxy):
 
     def _pass_over(self, message: Message) -> None:
         """Refuse a message that only Portico may send, so that an agent cannot forge a decision."""
-        detail = f"{message.method} is for Portico to say, not for {self._agent}"
+        detail = f"{message.method} may be sent by Portico only, not by {self._agent}"
         log.warning("passed over: %s", detail)
         self.refuse_agent(message, RpcError(METHOD_NOT_FOUND, detail))
         if self._client_knows_portico:
@@ -159,9 +171,7 @@ class PermissionBroker(SessionProxy):
         requested = read_client_request(message, self.node.next_id())
         root = None if requested is None else self._session_of(requested.session_id)
         if requested is None and message.method in ACTION_METHODS and self.folders:
-            self.refuse_agent(
-                message, RpcError(INVALID_PARAMS, f"{message.method}: the parameters do not fit")
-            )
+            self.refuse_agent(message, RpcError(INVALID_PARAMS, f"{message.method}: invalid parameters"))
             return
         if requested is None or root is None:
             self.node.send_left(message)
@@ -194,7 +204,8 @@ class PermissionBroker(SessionProxy):
     def _action_of(self, call: acp.ToolCallUpdate, folders: SessionFolders) -> RequestedAction:
         folder = None if folders.copy_of is None else folders.cwd
         action = requested_action(call, agent=self._agent, workspace=folders.workspace, folder=folder)
-        return msgspec.structs.replace(action, approved_as=self._approved_as)
+        only_reads = self._trusts_read_only and from_meta(call.meta, ToolCallMeta).read_only
+        return msgspec.structs.replace(action, approved_as=self._approved_as, only_reads=only_reads)
 
     def _suggestion(self, action: RequestedAction) -> PermissionRule | None:
         """The rule to offer; None if a deny rule might apply, because no allow rule would help then."""
@@ -217,7 +228,7 @@ class PermissionBroker(SessionProxy):
         suggestion = None if once is None else self._suggestion(action)
         question = request_from_agent(message, asked, action, root, suggestion)
         decision = self._decide(question)
-        if decision is None and once is not None and _is_reviewed(action):
+        if decision is None and once is not None and self._decisions.needs_no_question(action):
             self._select(message, once)
         elif decision is None:
             self._show(question)
@@ -246,7 +257,7 @@ class PermissionBroker(SessionProxy):
     def _carry_out(self, question: BrokeredRequest, decision: PolicyDecision) -> None:
         """Tell the client what was decided without it, then the agent."""
         if self._is_one_of_several(question):
-            detail = f"{_why(decision)}, while another question about its tool call is open"
+            detail = f"{decision.reason}, while another question about its tool call is open"
             fault = make_fault("bad_params", detail, bytes(question.message.params))
             self.tell_client(FAULT, fault_notification(fault))
         elif self._client_knows_portico:
@@ -254,7 +265,7 @@ class PermissionBroker(SessionProxy):
         if decision.outcome == "allowed" and question.choices.allow_once is not None:
             self._allow(question, question.choices.allow_once)
         elif question.is_client_request:
-            self.refuse_agent(question.message, RpcError(INVALID_PARAMS, _why(decision)))
+            self.refuse_agent(question.message, RpcError(INVALID_PARAMS, decision.reason))
         else:
             self._deny(question)
 
@@ -381,17 +392,3 @@ class PermissionBroker(SessionProxy):
         finally:
             while self._asked:
                 self._deny(self._asked.popitem()[1])
-
-
-def _is_reviewed(action: RequestedAction) -> bool:
-    """Whether the person reviews a change before it reaches a file, and so need not be asked about making it.
-
-    It is not recorded as a permission: the proposal is the record.
-    """
-    return action.in_working_copy and action.changes_files
-
-
-def _why(decision: PolicyDecision) -> str:
-    if decision.source == "read_only":
-        return "This session only reads; nothing is written and nothing is run in it."
-    return f"denied by the rule {decision.rule}"

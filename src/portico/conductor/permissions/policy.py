@@ -1,6 +1,7 @@
 """Permission rules: their syntax, what each of them covers, and the policy made of them.
 
-A rule is a tool kind, or `all`, and optionally a pattern: `read`, `edit:src/**`, `execute:pytest*`.
+A rule is a tool kind, or `all`, and optionally a pattern: `read`, `edit:src/**`, `execute:pytest*`. The kind `tool`
+is for tools of MCP servers, by their name: `tool:github__*`.
 An agent's name in front keeps it to that agent: `claude/execute:npm test`. An allowance must cover
 everything that a request is about; a denial need only touch something of it.
 """
@@ -26,7 +27,8 @@ from portico.conductor.permissions.shell_syntax import ShellWord
 from portico.domain.errors import InvalidInput
 from portico.domain.protected_files import controlling_program
 
-KINDS = (*get_args(acp.ToolKind), "all")
+TOOL = "tool"
+KINDS = (*get_args(acp.ToolKind), TOOL, "all")
 # Kinds whose actions are neither commands nor files: rules match their title.
 TITLED_KINDS = frozenset({"search", "think", "fetch", "switch_mode", "other"})
 _FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
@@ -52,6 +54,8 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     def covers(self, action: RequestedAction) -> bool:
         """Whether every part of the action falls under this rule."""
+        if self.kind == TOOL:
+            return self._covers_tool(action)
         if not self._speaks_of(action) or self._is_about_less(action):
             return False
         if self.pattern is None:
@@ -70,6 +74,8 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     def touches(self, action: RequestedAction) -> bool:
         """Whether any part of the action falls under this rule, or is not known."""
+        if self.kind == TOOL:
+            return action.tool.certain and self._names_tool(action)
         if self._speaks_of(action) and self.pattern is None:
             return True
         if self._speaks_of_commands(action):
@@ -83,6 +89,8 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     def may_touch(self, action: RequestedAction) -> bool:
         """Whether some part of the action may fall under this rule."""
+        if self.kind == TOOL:
+            return self._names_tool(action)
         if self._speaks_of_commands(action) and any(map(self._may_touch_line, _lines(action))):
             return True
         is_unsorted = (
@@ -92,6 +100,24 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     def _speaks_of(self, action: RequestedAction) -> bool:
         return self.agent in (None, action.agent) and self.kind in ("all", action.kind)
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether its pattern matches one name only."""
+        return self.pattern is not None and _literal(self.pattern) is not None
+
+    def _covers_tool(self, action: RequestedAction) -> bool:
+        """Whether the rule names the tool, which is allowed with any arguments: only its server knows their meaning."""
+        if action.tool.known is None or self.agent not in (None, action.agent) or action.is_protected:
+            return False
+        return self.pattern is None or _matches(self.pattern, action.tool.known)
+
+    def _names_tool(self, action: RequestedAction) -> bool:
+        """Whether the rule matches one of the readings of the tool's name, ignoring case."""
+        if self.agent not in (None, action.agent):
+            return False
+        pattern = None if self.pattern is None else self.pattern.casefold()
+        return any(pattern is None or _matches(pattern, name.casefold()) for name in action.tool.readings)
 
     def _speaks_of_commands(self, action: RequestedAction) -> bool:
         """Whether the rule is about the commands of a request, whatever kind the agent declares."""
@@ -201,8 +227,8 @@ def parse_rule(text: str) -> PermissionRule:
     if kind not in KINDS or (colon and not pattern) or (slash and not agent):
         raise InvalidInput(
             f"{text!r} is not a permission rule.",
-            suggestion=f"Write a kind ({', '.join(KINDS)}), or kind:pattern, as in edit:src/** or "
-            "execute:pytest*; an agent may stand in front, as in claude/edit",
+            suggestion=f"Write a kind ({', '.join(KINDS)}), or kind:pattern, as in edit:src/**, "
+            "execute:pytest* or tool:server__name; an agent may stand in front, as in claude/edit",
         )
     return PermissionRule(kind, pattern or None, agent or None)
 

@@ -27,7 +27,7 @@ class ShellWord(msgspec.Struct, frozen=True):
 
 
 class ShellLine(msgspec.Struct):
-    """What a line has in it: its commands, and the texts that are fed to them."""
+    """The contents of a line: its commands, and the texts that are fed to them."""
 
     commands: list[tuple[ShellWord, ...]] = []
     documents: list[str] = []

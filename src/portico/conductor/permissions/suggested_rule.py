@@ -1,6 +1,7 @@
 """The narrow rule that is suggested when a person wants to allow more than this one request.
 
-It covers exactly this command or exactly this file. Only for common development tools, whose arguments change
+It covers exactly this command, exactly this file or exactly this tool of an MCP server, unless the tool is given a
+command. Only for common development tools, whose arguments change
 what they look at more than what they do, it covers any arguments.
 """
 
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from portico.conductor.permissions.action import RequestedAction
 from portico.conductor.permissions.policy import (
     TITLED_KINDS,
+    TOOL,
     PermissionRule,
     escape_pattern,
     has_shell_syntax,
@@ -25,6 +27,8 @@ _EVERYDAY = re.compile(rf"(?:(?:{_TOOLS})|(?:{_TOOLS_WITH_COMMANDS}) (?:{_COMMAN
 
 def suggested_rule(action: RequestedAction) -> PermissionRule | None:
     """A rule that covers the action; None if there is none that a person could judge."""
+    if action.tool.known is not None and not action.acts:
+        return PermissionRule(TOOL, action.tool.known)
     for pattern in _patterns(action):
         rule = PermissionRule(action.kind, pattern)
         if len(pattern) <= _LONGEST and rule.covers(action):

@@ -14,7 +14,7 @@ from portico.acp.lenient_decoder import decode
 from portico.rpc.messages import Message
 
 MAX_OPEN_CALLS = 512
-_ABOUT = ("title", "name", "kind", "content", "locations", "raw_input")
+_ABOUT = ("title", "name", "kind", "content", "locations", "raw_input", "meta")
 
 
 class _Kind(msgspec.Struct, frozen=True, rename="camel"):
@@ -88,6 +88,7 @@ class ToolCallTracker:
             content=None if call.content is None else _paths_only(call.content),
             locations=call.locations,
             raw_input=call.raw_input,
+            meta=call.meta,
         )
         calls[call.tool_call_id] = self.complete(session_id, latest)
         if len(calls) > MAX_OPEN_CALLS:

@@ -15,6 +15,7 @@ from portico.acp.extensions import VERSION, ChosenScope, OfferedScopes, PorticoC
 from portico.acp.lenient_decoder import decode
 from portico.conductor.permissions.policy import PermissionRule
 from portico.domain import codecs
+from portico.mcp.protocol import fields_of
 from portico.rpc.messages import Message
 
 _LONGEST_NAME = 80
@@ -46,6 +47,15 @@ def knows_portico(initialize: Raw) -> bool:
     except msgspec.DecodeError:
         return False
     return from_meta(meta, PorticoCapabilities).permissions >= VERSION
+
+
+def with_broker(initialize: Raw) -> Raw:
+    """The parameters of `initialize`, saying that a permission broker stands in the chain."""
+    fields = fields_of(initialize)
+    client = fields_of(fields.get("clientCapabilities"))
+    meta = fields_of(client.get("_meta"))
+    portico = {**fields_of(meta.get("portico")), "broker": VERSION}
+    return _encoded({**fields, "clientCapabilities": {**client, "_meta": {**meta, "portico": portico}}})
 
 
 def with_scopes(params: Raw, rule: PermissionRule | None) -> Raw:

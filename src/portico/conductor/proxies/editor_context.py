@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from portico.acp import _schema as acp
 from portico.conductor.proxies.editor_state import EditorSelection, EditorState, read_editor_state
-from portico.conductor.session_proxy import SessionFolders, SessionProxy
+from portico.conductor.session_folders import SessionFolders, SessionFoldersProxy
 from portico.domain import codecs
 from portico.domain.secret_files import is_private
 from portico.rpc.messages import Message
@@ -42,9 +42,9 @@ class _Block(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class EditorContext(SessionProxy):
+class EditorContext(SessionFoldersProxy):
     name = "editor-context"
-    client_methods = SessionProxy.client_methods | {"session/prompt"}
+    client_methods = SessionFoldersProxy.client_methods | {"session/prompt"}
 
     def __init__(self, state_file: Path, now: Callable[[], float]) -> None:
         """`now` is the time of the clock on the wall, in seconds since 1970."""
@@ -91,13 +91,13 @@ def describe(state: EditorState, folders: SessionFolders) -> str | None:
 
 
 class _View:
-    """Which files a session may be told of, and by which name."""
+    """The files that a session may learn about, and their names there."""
 
     def __init__(self, folders: SessionFolders) -> None:
         self._folders = [os.path.realpath(folder) for folder in (folders.workspace, *folders.additional)]
 
     def name(self, path: str) -> str | None:
-        """As seen from the session's folder; None outside of all its folders, links followed."""
+        """The name relative to the session's folder; None outside all its folders, links followed."""
         real = self._real(path)
         for place, folder in enumerate(self._folders):
             if real is not None and real.is_relative_to(folder):
@@ -177,5 +177,5 @@ def _line(text: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Nothing that is quoted can end the block."""
+    """The text with everything escaped that could end the block."""
     return _CLOSING_TAG.sub(r"<\\/", text)

@@ -66,7 +66,7 @@ class TraceFile:
         if not readable:
             first = unreadable[0] if unreadable else UnreadableLine(1, "it is empty")
             raise MalformedEvent(
-                f"{path} is no trace: line {first.line} cannot be read ({first.problem}).",
+                f"{path} is not a trace: line {first.line} cannot be read ({first.problem}).",
                 suggestion="Traces are written by portico acp, exec or chat with --trace FILE.",
             )
         file.chains, file.unreadable = tuple(chains.values()), tuple(unreadable)
@@ -84,7 +84,7 @@ class TraceFile:
                 for number, line in enumerate(file, start=1):
                     yield _record(number, line)
         except FileNotFoundError as error:
-            raise FileMissing(f"There is no trace {self.path}.") from error
+            raise FileMissing(f"The trace {self.path} does not exist.") from error
         except OSError as error:
             raise InvalidInput(f"The trace {self.path} cannot be read: {error.strerror}.") from error
 

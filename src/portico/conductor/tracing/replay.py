@@ -99,7 +99,7 @@ class ReplayAgent:
         raise RpcError(answer.error.code, answer.error.message, answer.error.data)
 
     def fault(self, fault: Fault) -> None:
-        log.warning("the client sent something malformed (%s): %s", fault.kind, fault.detail)
+        log.warning("the client sent a malformed message (%s): %s", fault.kind, fault.detail)
 
     async def ready(self) -> None:
         """Nothing to do: no message of the client is kept."""

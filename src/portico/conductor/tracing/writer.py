@@ -188,7 +188,7 @@ def _check_is_ours(path: Path, descriptor: int) -> None:
     if status.st_size:
         os.lseek(descriptor, 0, os.SEEK_SET)
         if os.read(descriptor, len(_FIRST_WORDS)) != _FIRST_WORDS:
-            raise _refused(path, "it is there already, and is no trace")
+            raise _refused(path, "it exists and is not a trace")
     if hasattr(os, "fchmod"):
         os.fchmod(descriptor, _OWNER_ONLY)
     if status.st_size:

@@ -35,7 +35,7 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Catalog(Protocol):
-    """What there is to choose from in a workspace, and the user's own settings, approvals and secrets."""
+    """The choices in a workspace, and the user's own settings, approvals and secrets."""
 
     @property
     def workspace(self) -> Path:

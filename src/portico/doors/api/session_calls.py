@@ -9,6 +9,7 @@ from typing import Any
 from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 from connectrpc.request import RequestContext
+from msgspec import Raw
 
 from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
@@ -255,6 +256,17 @@ class SessionCalls(AgentService):
         view = await self._service.view(name)
         options = [one for one in view.standing if isinstance(one, ConfigUpdated)]
         return pb.SetSessionConfigResponse(options=to_options(options[0].options) if options else [])
+
+    async def call_extension(
+        self, request: pb.CallExtensionRequest, _: Context, /
+    ) -> pb.CallExtensionResponse:
+        session = await self.turn_queue.open(require_session_id(request.session_id))
+        params = Raw(request.params_json.encode() or b"{}")
+        if request.notification:
+            await session.notify_extension(request.method, params)
+            return pb.CallExtensionResponse()
+        result = await session.call_extension(request.method, params)
+        return pb.CallExtensionResponse(result_json=bytes(result).decode())
 
     async def get_todos(self, request: pb.GetTodosRequest, _: Context, /) -> pb.GetTodosResponse:
         view = await self._service.view(require_session_id(request.session_id))

@@ -19,6 +19,7 @@ def to_tool_started(payload: events.ToolStarted) -> pb.ToolStarted:
         locations=to_locations(payload.locations),
         input_json=raw_json(payload.input),
         output_json=raw_json(payload.output),
+        read_only=payload.read_only,
     )
 
 

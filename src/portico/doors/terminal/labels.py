@@ -183,7 +183,7 @@ def permission_words(resolved: PermissionResolved, request: PermissionRequested 
     """Outcome of a permission request, and who decided."""
     chosen = _option(request, resolved.option_id)
     outcome = {"allowed": "Allowed", "denied": "Denied", "canceled": "Canceled"}[resolved.outcome]
-    who = {"person": "", "policy": "by a rule", "nobody": "nobody could be asked"}[resolved.by]
+    who = {"person": "", "policy": "by a rule", "nobody": "no one could be asked"}[resolved.by]
     if resolved.outcome == "canceled":
         who = ""
     elif resolved.rule:
@@ -197,7 +197,7 @@ def permission_words(resolved: PermissionResolved, request: PermissionRequested 
 def answer_words(answered: QuestionAnswered, asked: QuestionAsked | None) -> str:
     """Outcome of a question."""
     outcome = {"accept": "Answered", "decline": "Declined", "cancel": "Canceled"}[answered.action]
-    who = ", nobody could be asked" if (answered.by, answered.action) == ("nobody", "decline") else ""
+    who = ", no one could be asked" if (answered.by, answered.action) == ("nobody", "decline") else ""
     message = clean_line(asked.message) if asked else ""
     return (f"{outcome}: {message}" if message else outcome) + who
 

@@ -14,7 +14,7 @@ from portico.doors.turn_outcome import TurnOutcome
 from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import Person, is_interactive
 from portico.sessions.requests.permissions import PermissionReply
-from portico.sessions.requests.questions import NOBODY_THERE, QuestionAnswer
+from portico.sessions.requests.questions import DECLINED_UNATTENDED, QuestionAnswer
 
 LOST_HOST = "The process that ran this turn ended unexpectedly."
 
@@ -74,7 +74,7 @@ async def reply_at_terminal(question: QuestionAsked, term: str) -> QuestionAnswe
 
     entry = open_field_input(term)
     if entry is None:
-        return NOBODY_THERE
+        return DECLINED_UNATTENDED
     try:
         return await ask_question(question, entry, make_writer(sys.stderr))
     finally:

@@ -55,7 +55,7 @@ class ScriptedModel:
         yield ResponseFinished("tool_calls" if calls else "stop", message)
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing to do: no connection is open."""
 
 
 def next_step(task: EvaluationTask, number: int, shown: str) -> ScriptedStep:

@@ -16,7 +16,7 @@ _REASON_LENGTH = 300
 
 
 class TaskVerdict(msgspec.Struct, frozen=True):
-    """Whether a task is done, and if not, why."""
+    """The verdict on a task: done, or the reason why not."""
 
     passed: bool
     reason: str = ""

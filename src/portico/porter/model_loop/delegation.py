@@ -36,7 +36,9 @@ class Delegation:
         """Run a task and return its report. Raises ToolError for an unknown scenario or a missing report."""
         scenario = self._narrowed(name)
         tools = {
-            name: tool for name, tool in self._tools.items() if scenario.offers(name) and name != "delegate"
+            name: tool
+            for name, tool in self._tools.items()
+            if scenario.offers(name, read_only=tool.read_only) and name != "delegate"
         }
         context = msgspec.structs.replace(self._context, scenario=scenario, delegate=None)
         history = MessageHistory()

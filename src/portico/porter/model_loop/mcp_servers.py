@@ -12,10 +12,13 @@ import msgspec
 
 from portico import __version__
 from portico.acp import _schema as schema
+from portico.acp.extensions import ServerMeta, from_meta
 from portico.domain.provider_keys import without_provider_keys
 from portico.mcp.client import MOST_TOOLS, McpClient
 from portico.mcp.client_transport import McpServerFailed, McpServerTimedOut, McpTransport
+from portico.mcp.messages import ToolDeclaration
 from portico.mcp.protocol import McpImplementation
+from portico.mcp.server_names import unique_name
 from portico.porter.mcp_requests import ServerRequests
 from portico.porter.tools.mcp_tool import McpTool
 from portico.porter.tools.tool import ModelTool
@@ -28,7 +31,7 @@ _MOST_DESCRIPTION = 512 * 1024
 """Bytes of what the tools of one server take: more than that leaves a model no room to work."""
 _LEFT_OUT = "Its tools are left out."
 _SILENT = (
-    "The conversation goes on without its tools and does not wait for it again; they are there once it answers. "
+    "The conversation continues without its tools and does not wait for it again; they are added once it answers. "
     "See whether it starts when you run it yourself, or switch it off: `disabled` under `mcpServers` in the settings."
 )
 
@@ -44,7 +47,7 @@ class McpServers:
         *,
         can_ask: bool,
     ) -> None:
-        self._servers = _told_apart(servers)
+        self._servers = _with_unique_names(servers)
         self._folders = tuple(folders)
         self._environ = environ
         self._can_ask = can_ask
@@ -72,11 +75,11 @@ class McpServers:
             await self._open.popitem()[1][0].close()
 
     async def _tools_of(self, server: schema.McpServer, turn: PorterTurn) -> Sequence[McpTool]:
-        """Those that it has now, if it is known to be silent; else it is waited for."""
+        """The tools of a server. Waits for them, unless the server is known not to answer."""
         looking = self._looking.get(server.name) or self._look(server)
         if server.name in self._silent and not looking.done():
             return ()
-        # Whoever stops a turn because it waits does not make the next one wait as long again.
+        # A person who stops a turn because it waits should not have to wait as long in the next.
         await asyncio.wait({looking})
         del self._looking[server.name]
         try:
@@ -92,7 +95,7 @@ class McpServers:
         self._silent.discard(server.name)
         kept = _bounded(listed)
         if len(kept) < len(listed):
-            words = f"The MCP server {server.name} has more to offer than a model can be told of."
+            words = f"The MCP server {server.name} offers more than fits into the context of a model."
             left_out = f"{len(listed) - len(kept)} of its tools are left out; have it offer fewer."
             self._tell(turn, f"{server.name} has too much", words, left_out)
         return kept
@@ -115,7 +118,7 @@ class McpServers:
         if (known := self._open.get(server.name)) is not None:
             client, requests = known
             try:
-                return [McpTool(client, described, requests) for described in await client.tools()]
+                return _tools(server, client, requests, await client.tools())
             except McpServerTimedOut:
                 await self._give_up(server.name)
                 raise
@@ -131,7 +134,7 @@ class McpServers:
             await client.close()
             raise
         self._open[server.name] = client, requests
-        return [McpTool(client, described, requests) for described in listed]
+        return _tools(server, client, requests, listed)
 
     async def _transport(self, server: schema.McpServer, requests: ServerRequests) -> McpTransport:
         match server.type:
@@ -168,19 +171,24 @@ async def open_program(
     return await open_stdio(server.name, program, requests)
 
 
-def _told_apart(servers: Sequence[schema.McpServer]) -> tuple[schema.McpServer, ...]:
-    """The servers, none of which has the name of another."""
+def _with_unique_names(servers: Sequence[schema.McpServer]) -> tuple[schema.McpServer, ...]:
+    """The servers, with a number added to names that occur twice."""
     by_name: dict[str, schema.McpServer] = {}
     for server in servers:
-        name, number = server.name, 2
-        while name in by_name:
-            name, number = f"{server.name}-{number}", number + 1
+        name = unique_name(server.name, by_name)
         by_name[name] = msgspec.structs.replace(server, name=name)
     return tuple(by_name.values())
 
 
+def _tools(
+    server: schema.McpServer, client: McpClient, requests: ServerRequests, listed: Sequence[ToolDeclaration]
+) -> list[McpTool]:
+    trusted = from_meta(server.meta, ServerMeta).trusted
+    return [McpTool(client, described, requests, trusted=trusted) for described in listed]
+
+
 def _bounded(tools: Sequence[McpTool]) -> list[McpTool]:
-    """As many as a model can be told of."""
+    """The tools, cut to as many as fit into a model's context."""
     kept: list[McpTool] = []
     room = _MOST_DESCRIPTION
     for tool in tools:

@@ -34,10 +34,6 @@ _MODULES = {
 
 _OWN_MODULES = ("portico.porter.models.response_stream", "portico.porter.models.failures")
 
-_IDLE_SECONDS = 2.0
-"""Keep-alive of connections on this machine. Local servers close theirs after 5 s, as the client would by default,
-and a request sent at that moment would be lost."""
-
 
 class RequestTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Provider, model, address and key of a request."""
@@ -248,7 +244,8 @@ def _direct(address: str | None) -> "AsyncClient | None":
     import httpx2
     from pydantic_ai.models import create_async_httpx2_client
 
-    limits = httpx2.Limits(keepalive_expiry=_IDLE_SECONDS)
+    # Local servers close kept connections without notice, and a request sent at that moment would be lost.
+    limits = httpx2.Limits(max_keepalive_connections=0)
     return create_async_httpx2_client(transport=httpx2.AsyncHTTPTransport(limits=limits))
 
 

@@ -1,4 +1,4 @@
-"""Whether a provider can be used now, and what it needs if it cannot."""
+"""Readiness of a model provider: whether it can be used now, and what it needs if not."""
 
 from collections.abc import Mapping
 

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 DEFAULT = "CODE"
+_READ_ONLY = "read-only:"
 
 
 class ScenarioMode(StrEnum):
@@ -26,7 +27,10 @@ class ScenarioLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A scenario. `tools` are names or patterns; tools of MCP servers are named `server__tool`."""
+    """A scenario. `tools` are names or patterns; tools of MCP servers are named `server__tool`.
+
+    A pattern after `read-only:` is for tools that change nothing, by the word of a trusted MCP server.
+    """
 
     name: Annotated[str, Meta(pattern=r"^[A-Z][A-Z0-9_]{0,39}$")]
     description: Annotated[str, Meta(min_length=1, max_length=200)]
@@ -36,8 +40,9 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     model: str | None = None
     limits: ScenarioLimits = ScenarioLimits()
 
-    def offers(self, tool: str) -> bool:
-        return any(fnmatchcase(tool, pattern) for pattern in self.tools)
+    def offers(self, tool: str, *, read_only: bool = False) -> bool:
+        patterns = (pattern.removeprefix(_READ_ONLY) if read_only else pattern for pattern in self.tools)
+        return any(fnmatchcase(tool, pattern) for pattern in patterns)
 
 
 class InvalidScenario(msgspec.Struct, frozen=True, kw_only=True):

@@ -47,7 +47,9 @@ TOOLS: tuple[ModelTool, ...] = (
 
 def offered_tools(scenario: Scenario, others: tuple[ModelTool, ...] = ()) -> dict[str, ModelTool]:
     """Return the tools a scenario offers, by name; `others` are those of MCP servers."""
-    return {tool.name: tool for tool in (*TOOLS, *others) if scenario.offers(tool.name)}
+    return {
+        tool.name: tool for tool in (*TOOLS, *others) if scenario.offers(tool.name, read_only=tool.read_only)
+    }
 
 
 def unknown_tools(scenario: Scenario) -> tuple[str, ...]:

@@ -1,8 +1,11 @@
-"""A tool of an MCP server as the model loop uses it; each call needs permission."""
+"""A tool of an MCP server as the model loop uses it.
+
+Each call needs permission, unless a trusted server says that the tool only reads. The permission broker, which knows
+the denials, is told of such a call and answers without asking a person; where there is no broker, nothing is asked.
+"""
 
 import base64
 import binascii
-import re
 from collections.abc import Collection
 from functools import partial
 
@@ -10,6 +13,7 @@ import msgspec
 
 from portico.acp import _schema as schema
 from portico.domain import codecs
+from portico.domain.tool_names import LONGEST_TOOL_NAME, qualified_tool_name
 from portico.mcp.client import McpClient
 from portico.mcp.client_transport import McpServerFailed
 from portico.mcp.messages import ToolCallResult, ToolContent, ToolDeclaration
@@ -20,28 +24,35 @@ from portico.porter.tools.context import ToolContext
 from portico.porter.tools.tool import ToolOutcome
 from portico.rpc.messages import RpcError
 
-_LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 4000
 _SHOWN = 4000
 
 
 class McpTool:
-    """Called `server__tool`, in the letters that every provider accepts."""
+    """Called `server__tool`. What a server that is not `trusted` says about a tool grants nothing."""
 
-    parallel = False
-    changes = True
-
-    def __init__(self, client: McpClient, described: ToolDeclaration, requests: ServerRequests) -> None:
+    def __init__(
+        self, client: McpClient, described: ToolDeclaration, requests: ServerRequests, *, trusted: bool
+    ) -> None:
         self._client = client
         self._requests = requests
         self._described = described
-        self.name = f"{_plain(client.name)[:24]}__{_plain(described.name)}"[:_LONGEST_NAME]
+        self.name = qualified_tool_name(client.name, described.name)
+        self.read_only = trusted and described.only_reads
+
+    @property
+    def parallel(self) -> bool:
+        return self.read_only
+
+    @property
+    def changes(self) -> bool:
+        return not self.read_only
 
     def rename(self, taken: Collection[str]) -> None:
         """Take a name that no other tool has: what differs in other letters, or far behind, is the same here."""
         wanted, number = self.name, 2
         while self.name in taken:
-            self.name = f"{wanted[: _LONGEST_NAME - len(str(number)) - 1]}_{number}"
+            self.name = f"{wanted[: LONGEST_TOOL_NAME - len(str(number)) - 1]}_{number}"
             number += 1
 
     def spec(self) -> ToolSpec:
@@ -58,14 +69,22 @@ class McpTool:
         except (msgspec.DecodeError, RecursionError) as error:
             raise ToolError(f"The arguments are not one valid JSON object: {error}.") from error
         title = f"{self._client.name}: {self._described.name}"
-        work = ToolCallDetails(title=title, kind="other", raw_input=given, waits=True)
+        work = ToolCallDetails(
+            title=title,
+            kind="other",
+            name=self.name,
+            raw_input=given,
+            waits=not self.read_only,
+            read_only=self.read_only,
+        )
         async with context.turn.tool(work) as call:
-            await context.turn.permit(
-                call,
-                f"{self._client.name}\n{self._described.name}",
-                covers=f"every “{self._described.name}” of {self._client.name}",
-                otherwise=f"The person declined: {title} was not called.",
-            )
+            if not self.read_only or context.turn.session.parameters.has_broker:
+                await context.turn.permit(
+                    call,
+                    f"{self._client.name}\n{self._described.name}",
+                    covers=f"every “{self._described.name}” of {self._client.name}",
+                    otherwise=f"The person declined: {title} was not called.",
+                )
 
             async def ask(words: str, form: schema.ElicitationSchema) -> schema.CreateElicitationResponse:
                 return await context.turn.ask_form(call, f"{self._client.name} asks: {words}", form)
@@ -107,7 +126,3 @@ def _part(part: ToolContent) -> ModelText | ModelImage:
             return ModelText(f"[A link to {part.uri}.]")
         case other:
             return ModelText(f"[Something of the kind {other}, which is not text.]")
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)

@@ -31,7 +31,8 @@ class ModelTool(Protocol):
     """A tool as the model loop uses it.
 
     Calls of a `parallel` tool may run at the same time, because they only read. After a call of a tool that
-    `changes` something, an earlier call may be repeated.
+    `changes` something, an earlier call may be repeated. A tool of an MCP server is `read_only` if a trusted server
+    says so.
     """
 
     @property
@@ -40,6 +41,8 @@ class ModelTool(Protocol):
     def parallel(self) -> bool: ...
     @property
     def changes(self) -> bool: ...
+    @property
+    def read_only(self) -> bool: ...
 
     def spec(self) -> ToolSpec: ...
 
@@ -57,6 +60,7 @@ class BuiltInTool(msgspec.Struct, frozen=True, kw_only=True):
     run: Callable[[ToolContext, Any], Awaitable[str | ToolOutcome]]
     parallel: bool = False
     changes: bool = False
+    read_only: bool = False
 
     def spec(self) -> ToolSpec:
         return ToolSpec(name=self.name, description=self.description, schema=_schema(self.parameters))

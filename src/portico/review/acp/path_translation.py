@@ -15,9 +15,9 @@ from msgspec import Raw, UnsetType
 
 from portico.acp.extensions import PERMISSION_DECIDED, SESSION_LEFT, placement_in
 from portico.acp.session_id import read_session_id
-from portico.conductor.mcp_bridge.session_servers import CLOSING_METHODS, OPENING_METHODS
+from portico.acp.session_methods import CLOSING_METHODS, OPENING_METHODS, REOPENING_METHODS
 from portico.conductor.proxy import Proxy
-from portico.conductor.session_proxy import succeeded
+from portico.conductor.session_folders import succeeded
 from portico.domain import codecs
 from portico.processes.relocation import matching_roots
 from portico.review.acp.path_chunks import PathChunkBuffer
@@ -79,7 +79,6 @@ def _placed(text: str, replacing: PathRewriter, folder: str) -> str:
 
 _PROMPT = "session/prompt"
 _ELICIT = "elicitation/create"
-_NAMED_BY_CLIENT = frozenset({"session/load", "session/resume"})
 _UPDATE = "session/update"
 _HEARD = CLOSING_METHODS | {_PROMPT, SESSION_LEFT}
 _SAID = frozenset({_UPDATE, "session/request_permission", _ELICIT, PERMISSION_DECIDED})
@@ -148,7 +147,7 @@ class PathTranslation(Proxy):
         pair = None if asked is None else _pair_of(asked)
         if pair is None:
             # A session may come back to the workspace itself.
-            named = asked.session_id if asked is not None and message.method in _NAMED_BY_CLIENT else None
+            named = asked.session_id if asked is not None and message.method in REOPENING_METHODS else None
             self._forget(named)
             self.node.send_right(message)
             return
@@ -162,7 +161,7 @@ class PathTranslation(Proxy):
     def _opened(self, asked: Message, answer: Message, pair: FolderPair) -> None:
         self._opening.remove(pair)
         if succeeded(answer):
-            naming = asked.params if asked.method in _NAMED_BY_CLIENT else answer.result
+            naming = asked.params if asked.method in REOPENING_METHODS else answer.result
             session_id = read_session_id(naming) if isinstance(naming, Raw) else None
             if session_id is not None:
                 self._open[session_id] = pair

@@ -19,8 +19,8 @@ from portico.acp import _schema as acp
 from portico.acp.extensions import SessionPlacement, placement_in, to_meta
 from portico.acp.lenient_decoder import decode
 from portico.acp.session_id import read_session_id
-from portico.conductor.mcp_bridge.session_servers import OPENING_METHODS
-from portico.conductor.session_proxy import succeeded
+from portico.acp.session_methods import OPENING_METHODS, REOPENING_METHODS
+from portico.conductor.session_folders import succeeded
 from portico.domain import codecs
 from portico.domain.errors import PorticoError, StoreFailed
 from portico.domain.ids import SessionId
@@ -46,7 +46,6 @@ from portico.sessions.ports import EditorFiles
 
 log = logging.getLogger(__name__)
 
-_NAMED_BY_CLIENT = frozenset({"session/load", "session/resume"})
 _LAST_SECONDS = 10.0
 
 
@@ -140,7 +139,7 @@ class ReviewProxy(WorkingCopyProxy):
             return
         options, workspace = self._options, Path(asked.cwd)
         known = None
-        if message.method in _NAMED_BY_CLIENT and asked.session_id is not None:
+        if message.method in REOPENING_METHODS and asked.session_id is not None:
             known = options.sessions.find(options.agent, asked.session_id)
         session_id = options.make_id() if known is None else known.session_id
         try:
@@ -170,7 +169,7 @@ class ReviewProxy(WorkingCopyProxy):
                 self.node.spawn(self._forget(session_id, workspace, answer), "forgetting a session")
                 return
             if succeeded(answer):
-                naming = message.params if message.method in _NAMED_BY_CLIENT else outcome(answer)
+                naming = message.params if message.method in REOPENING_METHODS else outcome(answer)
                 session = ReviewedSession(
                     agent_session_id=_session_of(naming),
                     session_id=session_id,

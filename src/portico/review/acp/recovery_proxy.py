@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.conductor.session_proxy import SessionProxy
+from portico.conductor.session_folders import SessionFoldersProxy
 from portico.domain import codecs
 from portico.domain.errors import PorticoError
 from portico.domain.events import AnyPayload, Notice
@@ -27,14 +27,14 @@ class _Named(msgspec.Struct, frozen=True, rename="camel"):
     session_id: str | None = None
 
 
-class RecoveryProxy(SessionProxy):
+class RecoveryProxy(SessionFoldersProxy):
     """Holds client messages while a workspace is recovered. `folder` is where reviews keep their state.
 
     `pending` are notices from before the first session was opened.
     """
 
     name = "settlement"
-    client_methods = SessionProxy.client_methods | {"session/prompt"} | _CANCEL
+    client_methods = SessionFoldersProxy.client_methods | {"session/prompt"} | _CANCEL
 
     def __init__(self, folder: Path, recover: Recover, pending: Sequence[Notice] = ()) -> None:
         super().__init__()

@@ -43,9 +43,7 @@ _NO_COMMIT = ""
 
 
 class FinishMethod(StrEnum):
-    """Where a session's work goes: to the person's branch (as a merge or one commit), to a ref of its own, or
-    nowhere.
-    """
+    """What becomes of a session's branch: merged, squashed into one commit, kept as a ref, or discarded."""
 
     MERGE = "merge"
     SQUASH = "squash"

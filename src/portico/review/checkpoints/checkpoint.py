@@ -17,7 +17,7 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Moment(StrEnum):
-    """When a checkpoint was taken. What changes from `before` to `after` a turn or an apply is the agent's work.
+    """The moment of a checkpoint. Changes between `before` and `after` a turn or an apply are the agent's.
 
     One from before a branch is kept, however old, until it is released.
     """

@@ -255,7 +255,7 @@ class SnapshotRepository:
             if hurried and start and time.monotonic() >= deadline:
                 raise SnapshotIncomplete(
                     f"{len(paths) - start} files of {self.workspace} are yet to be kept for the first time.",
-                    suggestion="The next turn goes on with it. Have git ignore what is generated, and there is less to keep.",
+                    suggestion="The next turn continues with it. To keep less, let git ignore generated files.",
                 )
             taken = paths[start : start + bounds.at_once]
             # Many new blobs go into one pack, which is much faster than a file for each. Not synced in batches

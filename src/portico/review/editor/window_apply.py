@@ -156,7 +156,7 @@ class WindowApplier:
             text = read_text(Disk().read(Path(place)).data)
         except OSError:
             return None
-        return WindowLost("It is no text any more.") if text is None else text.content
+        return WindowLost("It is not a text file any more.") if text is None else text.content
 
     def _drafted(self, plan: ApplyPlan, receipt: ApplyReceipt) -> tuple[AppliedChanges, Path]:
         """Result of the edit and its receipt, written before any file is changed, in case the disk is full."""

@@ -1,9 +1,8 @@
 """Atomic swap of many files of a workspace, with a journal to undo it; used by restores.
 
-New files wait in a staging folder at the top of the workspace, where a rename is atomic; what they replace is
-moved beside them. A journal, written before the first move, says how to go back; renaming it is the moment at
-which all is done. Whoever finds a journal that no process is at work on undoes what it says, and spares the files
-that the person has changed since.
+New files are staged in a folder at the top of the workspace, where a rename is atomic, and the files they replace
+are moved beside them. A journal, written before the first move, says how to go back; renaming it commits the swap.
+A process that finds a journal without an owner undoes it, except for files that the person has changed since.
 """
 
 import contextlib
@@ -111,7 +110,7 @@ class FileSwap:
         return staging
 
     def look(self, paths: Iterable[str]) -> SeenFiles:
-        """When each of these files was last written, for `perform`."""
+        """The modification times of these files, for `perform`."""
         return {path: _written(self._workspace / path) for path in paths}
 
     def perform(
@@ -202,7 +201,7 @@ class FileSwap:
         """Check that the replaced entry is still a file or link, and not behind a link."""
         facts = real_path.find(self._workspace / wish.path) if wish.replaces else None
         if wish.replaces and (facts is None or not _is_entry(facts)):
-            raise InvalidInput(f"{wish.path} has just gone or changed its kind; nothing was restored.")
+            raise InvalidInput(f"{wish.path} was just removed or changed its kind; nothing was restored.")
 
     def _put(self, staging: SwapStaging, wish: SwapTarget) -> None:
         place = self._workspace / wish.path

@@ -77,7 +77,7 @@ class PathRules:
                 return place
             raise InvalidInput(
                 f"{path} leads through links that go in a circle; nothing was changed.",
-                suggestion="Leave this file out, or mend the links.",
+                suggestion="Leave this file out, or fix the links.",
             ) from error
         if stat.S_ISDIR(mode) or stat.S_ISREG(mode) or (links and stat.S_ISLNK(mode)):
             return place

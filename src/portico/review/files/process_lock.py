@@ -40,7 +40,7 @@ async def process_lock(path: Path, *, waits: bool = True) -> AsyncIterator[None]
 
 
 def cannot_write(folder: Path, error: OSError) -> StoreFailed:
-    """Why Portico cannot keep or put back what it has to in a folder, for the person."""
+    """The error for a folder in which Portico cannot write what it has to."""
     return StoreFailed(
         f"Portico cannot write what it has to in {folder} ({error.strerror or error}).",
         suggestion="Make room on the disk if it is full, or make the folder writable; then try again.",

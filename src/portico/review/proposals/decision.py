@@ -73,7 +73,7 @@ class ProposalDecider:
         parted = part(self._loaded(record, proposal.changes), selection, proposal.denied)
         if not parted.chosen.changes and not parted.chosen.made:
             raise InvalidInput(
-                "Nothing of this proposal is left to be applied.",
+                "This proposal has nothing left to apply.",
                 suggestion="Discard it, or take the last apply back.",
             )
         self._check_links(proposal, parted.chosen)

@@ -122,7 +122,7 @@ def is_generated(path: str, data: bytes) -> bool:
 
 
 def reason_against_link(workspace: Path, change: FileChange, protection: Protection) -> str | None:
-    """Why a symbolic link must not be made, in a sentence; None if it may, or the change makes none."""
+    """The reason why a symbolic link must not be made; None if it may, or the change makes none."""
     if change.new_mode != LINK_MODE:
         return None
     leads_to = link_leads_to(workspace, change.path, change.new_data or b"")
@@ -181,7 +181,7 @@ def _ends(data: bytes) -> str:
 
 
 def _troubles(workspace: Path, changes: ChangeSet, disk: Disk) -> dict[str, PorticoError | bool]:
-    """What prevents each change now: a conflict (True) or an error."""
+    """The obstacle to each change now: a conflict (True) or an error."""
 
     def plan(some: ChangeSet) -> dict[str, PorticoError | bool]:
         planned = ApplyPlanner(workspace, disk, ApplyLimits()).plan(some)

@@ -25,7 +25,7 @@ class Protection(msgspec.Struct, frozen=True):
     run_filters: bool = False
 
     def reason_against(self, path: str) -> str | None:
-        """Why a path must not be changed, in a sentence; None if it may."""
+        """The reason why a path must not be changed; None if it may."""
         parts = path.split("/")
         if any(plain_name(part) in {".git", "git~1"} for part in parts):
             return "It belongs to git itself and cannot be applied."

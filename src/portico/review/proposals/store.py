@@ -136,7 +136,7 @@ class ProposalStore:
         offset = 0
         for digest, data in fresh.items():
             if data is None:
-                raise StoreFailed(f"A content of the proposal {proposal.id} is neither kept nor at hand.")
+                raise StoreFailed(f"Content of the proposal {proposal.id} is missing.")
             places[digest] = _Place(name, offset, len(data))
             pieces.append(data)
             offset += len(data)

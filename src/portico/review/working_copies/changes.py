@@ -96,7 +96,7 @@ class ChangeScanner:
         elif not one.path.startswith(self._prefix):
             reason = "is outside of the workspace"
         elif not is_text(one.path):
-            reason = "has a name that is no text"
+            reason = "has a name that is not valid text"
         if reason is not None:
             self._kept_back.append(OmittedFile(self._shown(one.path), reason))
         return reason is None

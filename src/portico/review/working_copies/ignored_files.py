@@ -198,7 +198,7 @@ class IgnoredFileCopier:
         return packaged and parts[-1] == _CERTIFICATES
 
     def _can_clone(self, name: str) -> bool:
-        """Tried once, with the first file that there is."""
+        """Tried once, with the first file."""
         if self._cloning is None:
             file = next((path for path, facts in self._walk(name) if stat.S_ISREG(facts.st_mode)), None)
             if file is None:

@@ -50,7 +50,7 @@ def measure(root: Path, paths: Iterable[str], bounds: WorkingCopyBounds) -> list
 
 
 def too_large(folder: Path, reason: str) -> InvalidInput:
-    """Why there can be no copy of a folder, and what to do."""
+    """The error for a folder that is too large to copy, and what to do."""
     return InvalidInput(
         f"{folder} is too large for a copy that an agent can work in: {reason}.",
         suggestion="Open a smaller folder, have git ignore what is generated, or use the direct mode.",

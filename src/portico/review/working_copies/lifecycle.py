@@ -250,7 +250,7 @@ def _ensure(folder: Path) -> None:
         make_folders(folder).close()
     except OSError as error:
         raise StoreFailed(
-            f"{folder}, where the agent works, is no folder any more ({error.strerror}).",
+            f"{folder}, where the agent works, is not a folder any more ({error.strerror}).",
             suggestion="Remove what is in its place, then open the session again.",
         ) from error
 

@@ -125,7 +125,7 @@ class AgentAttachment:
         return session.options.set_by_person()
 
     async def _forgotten_history(self, attached: AttachResult) -> str | None:
-        """What the agent does not remember: a session it has lost, or one whose summary it has not had yet."""
+        """The history that the agent lacks: a session it has lost, or whose summary it has not had yet."""
         if not attached.forgotten:
             newest = await self._earlier(LAST_EVENTS) if self._has_history else []
             if not needs_summary(newest):

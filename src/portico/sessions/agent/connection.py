@@ -41,7 +41,7 @@ EXIT_WAIT_SECONDS = 2.0
 
 
 class AgentWorkspace(msgspec.Struct, frozen=True):
-    """Where an agent works: in the person's workspace, or in a `folder` instead of it.
+    """The folder that an agent works in: the person's workspace, or `folder` instead.
 
     Agents of `reads_only` sessions are not shared with others, since they may be confined further.
     """

@@ -5,7 +5,7 @@ is needed.
 """
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from portico.domain.errors import AgentCrashed, PorticoError
 from portico.domain.events import Notice
@@ -43,11 +43,14 @@ async def _reach(session: SessionRuntime, attach: Callable[[], Coroutine[Any, An
         raise failure from error
 
 
-async def call_agent(session: SessionRuntime, work: Coroutine[Any, Any, None], what: str) -> None:
+Answer = TypeVar("Answer")
+
+
+async def call_agent(session: SessionRuntime, work: Coroutine[Any, Any, Answer], what: str) -> Answer:
     """Make one call to the agent with a timeout. Raises PorticoError if it fails."""
     limit = session.ports.limits.start
     try:
-        await run_with_timeout(session.ports.clock, limit, work)
+        return await run_with_timeout(session.ports.clock, limit, work)
     except (TimeoutError, RpcError, ConnectionLost) as error:
         if session.connection is None:
             raise AgentCrashed("The agent is gone.") from error

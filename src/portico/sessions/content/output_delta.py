@@ -12,7 +12,7 @@ _DROPPED = 64
 
 
 def output_delta(before: tuple[ToolPart, ...], now: tuple[ToolPart, ...]) -> TextGrowth | None:
-    """What was appended to the last text; None if the content changed in another way, or is short."""
+    """The text appended to the last text; None if the content changed in another way, or is short."""
     match before, now:
         case (*others, TextPart(text=old)), (*same, TextPart(text=new)) if others == same:
             return _continued(old, new)

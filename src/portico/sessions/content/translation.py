@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.acp import _schema as acp
-from portico.acp.extensions import OfferedScopes, OptionMeta, from_meta
+from portico.acp.extensions import OfferedScopes, OptionMeta, ToolCallMeta, from_meta
 from portico.domain import codecs, events, values
 from portico.rpc.messages import Fault
 
@@ -58,6 +58,7 @@ def tool_started(call: acp.ToolCall | acp.ToolCallUpdate) -> events.ToolStarted:
         locations=locations(call.locations or ()),
         input=optional_raw(call.raw_input),
         output=optional_raw(call.raw_output),
+        read_only=from_meta(call.meta, ToolCallMeta).read_only,
     )
 
 

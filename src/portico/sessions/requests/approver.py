@@ -8,7 +8,7 @@ from typing import Protocol
 
 from portico.domain.events import PermissionRequested, QuestionAsked
 from portico.sessions.requests.permissions import PermissionReply
-from portico.sessions.requests.questions import NOBODY_THERE, QuestionAnswer
+from portico.sessions.requests.questions import DECLINED_UNATTENDED, QuestionAnswer
 
 DENIED_UNATTENDED = PermissionReply(option_id=None, by="nobody")
 DENIED_UNANSWERED = PermissionReply(option_id=None, by="person")
@@ -38,7 +38,7 @@ class Approver:
         return await self._person.decide(request) or DENIED_UNANSWERED
 
     async def reply(self, question: QuestionAsked) -> QuestionAnswer:
-        return NOBODY_THERE if self._person is None else await self._person.reply(question)
+        return DECLINED_UNATTENDED if self._person is None else await self._person.reply(question)
 
 
 def is_interactive() -> bool:

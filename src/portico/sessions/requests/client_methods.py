@@ -77,7 +77,7 @@ _WRITING = ("fs/write_text_file", "terminal/create")
 
 
 async def _refuse(_: Any) -> None:
-    raise PermissionDenied("This session only reads; nothing is written and nothing is run in it.")
+    raise PermissionDenied("This session is read-only: it writes no files and runs no commands.")
 
 
 def _serve_files(files: EditorFiles, record: ClientCallListener) -> dict[str, MethodHandler]:

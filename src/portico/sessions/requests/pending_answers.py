@@ -5,7 +5,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Request(Protocol):
-    """What an agent asks of the person."""
+    """A request of an agent to the person."""
 
     @property
     def request_id(self) -> str: ...

@@ -20,7 +20,7 @@ from portico.domain.turns import TurnEvent, TurnState
 from portico.sessions.content import translation
 from portico.sessions.requests import elicitation
 from portico.sessions.requests.permissions import PendingPermissions, PermissionReply, answer_to_agent
-from portico.sessions.requests.questions import CANCELED, DECLINED, NOBODY_THERE, PendingQuestions
+from portico.sessions.requests.questions import CANCELED, DECLINED, DECLINED_UNATTENDED, PendingQuestions
 
 if TYPE_CHECKING:
     from portico.sessions.runtime import SessionRuntime
@@ -55,8 +55,10 @@ class PendingRequests:
         waiting = self.permissions.add(question)
         resolved = events.PermissionResolved(request_id=question.request_id, outcome="canceled", by="nobody")
         try:
-            nobody = PermissionReply(option_id=None, by="nobody")
-            await self._await_person(question, lambda: self.permissions.answer(question.request_id, nobody))
+            unattended = PermissionReply(option_id=None, by="nobody")
+            await self._await_person(
+                question, lambda: self.permissions.answer(question.request_id, unattended)
+            )
             resolved = await waiting
         except PorticoError:
             resolved = msgspec.structs.replace(resolved, outcome="denied")
@@ -79,7 +81,7 @@ class PendingRequests:
         answer = CANCELED
         try:
             await self._await_person(
-                question, lambda: self.questions.answer(question.request_id, NOBODY_THERE)
+                question, lambda: self.questions.answer(question.request_id, DECLINED_UNATTENDED)
             )
             answer = await waiting
         finally:
@@ -136,12 +138,12 @@ class PendingRequests:
         while self.permissions.has_answers or self.questions.has_answers:
             await self._recorded.wait()
 
-    async def _await_person(self, question: events.AnyPayload, nobody: Callable[[], None]) -> None:
-        """Write the request to the disk before anyone sees it. Outside of a turn, `nobody` answers it."""
+    async def _await_person(self, question: events.AnyPayload, answer_unattended: Callable[[], None]) -> None:
+        """Write the request to the disk before anyone sees it. Outside a turn it is answered unattended."""
         session = self._session
         if not session.status.state.active:
             session.journal.record(question)
-            nobody()
+            answer_unattended()
             return
         payloads = [question]
         if session.status.state in _WORKING:

@@ -26,7 +26,7 @@ class QuestionAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DECLINED = QuestionAnswer(action="decline")
-NOBODY_THERE = QuestionAnswer(action="decline", by="nobody")
+DECLINED_UNATTENDED = QuestionAnswer(action="decline", by="nobody")
 CANCELED = QuestionAnswer(action="cancel", by="nobody")
 
 

@@ -74,7 +74,7 @@ def repeat(turn: ScriptedTurn, fields: Json) -> None:
 
 @VERBS.takes({"mark": str, "steps": StepList})
 def once(turn: ScriptedTurn, fields: Json) -> None:
-    """Only for the first who comes here, in any process: whoever can make the file."""
+    """Run only for the first caller in any process: the one that creates the file."""
     if files.claim(turn.path(fields["mark"])):
         turn.run(fields["steps"])
 

@@ -60,7 +60,7 @@ def big(turn: ScriptedTurn, fields: Json) -> None:
 
 @VERBS.takes({"id?": (str, int), "result?": object, "error?": dict})
 def respond(turn: ScriptedTurn, fields: Json) -> None:
-    """An answer to a request that nobody made."""
+    """An answer to a request that was never made."""
     turn.wire.respond(
         fields.get("id", "nobody-asked"), result=fields.get("result", {}), error=fields.get("error")
     )

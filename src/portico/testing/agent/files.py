@@ -38,7 +38,7 @@ def make_folder_of(path: str) -> None:
 
 
 def replace(path: str, content: str) -> None:
-    """Write a file so that whoever waits for it never sees it half written."""
+    """Write a file atomically, so that no reader sees it half written."""
     unfinished = f"{path}.{os.getpid()}"
     with open(unfinished, "w", encoding="utf-8") as file:
         file.write(content)

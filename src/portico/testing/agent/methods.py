@@ -231,7 +231,7 @@ class ScriptedMethods:
 
 
 def _told(block: Json) -> str:
-    """What a block says, or what kind of block it is."""
+    """The text of a block, or its kind."""
     inside = block.get("resource") or block
     return inside.get("text") or f"[{block.get('type')}]"
 

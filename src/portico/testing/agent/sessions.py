@@ -127,7 +127,7 @@ class ScriptedSessionStore:
 
 
 def _whole_lines(content: bytes) -> Iterator[Json]:
-    """What was written whole; a process may have been killed in the middle of a line."""
+    """The complete lines; a process may have been killed in the middle of one."""
     for line in content.split(b"\n"):
         try:
             yield json.loads(line)

@@ -13,7 +13,7 @@ def stream_delta(number: int, size: int) -> str:
 
 
 def stream_text(count: int, size: int, *, first: int = 1) -> str:
-    """What a whole stream says."""
+    """The text of a whole stream."""
     return "".join(stream_delta(number, size) for number in range(first, first + count))
 
 

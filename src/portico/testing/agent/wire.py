@@ -53,7 +53,7 @@ class AgentWire:
         self.send_bytes(encode(message) + b"\n")
 
     def send_bytes(self, *pieces: bytes) -> None:
-        """Put bytes on the wire as they are, whatever they are. What nobody can read any more is dropped."""
+        """Send bytes as they are. They are dropped if the client is gone."""
         with self._lock:
             self._note("sent", pieces)
             if self._output_open:

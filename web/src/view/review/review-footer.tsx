@@ -1,7 +1,7 @@
 // Footer of a review: apply, discard, or ask to revise.
 
 import { useSignal, type Signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { ProposalUpdated } from "../../generated/portico/v1/events_pb";
 import type { Review } from "../../model/review";
 import { countOf } from "../../model/review-actions";
@@ -87,7 +87,7 @@ interface ReviseBoxProps extends FooterProps {
 function ReviseBox({ review, proposal, revising, counts, onAsked }: ReviseBoxProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const { comment } = review.choicesOf(proposal.proposalId);
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   const send = async (): Promise<void> => {
     if (!(await review.actions.revise(proposal))) return;
     revising.value = false;

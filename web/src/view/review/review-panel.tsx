@@ -1,7 +1,7 @@
 // Review of a proposal: files, changes and footer.
 
 import { computed, useComputed, useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Gateway } from "../../gateway/gateway";
 import { ProposalOrigin, ProposalStatus, type ProposalUpdated } from "../../generated/portico/v1/events_pb";
 import type { Review } from "../../model/review";
@@ -44,7 +44,7 @@ export function ReviewPanel({ review, workspace, gateway, over }: ReviewPanelPro
   const listed = useSignal(!over);
   const proposal = review.proposal.value;
   const isOver = proposal === undefined || proposal.status !== ProposalStatus.OPEN;
-  useEffect(() => panel.current?.focus({ preventScroll: true }), [proposalId]);
+  useLayoutEffect(() => panel.current?.focus({ preventScroll: true }), [proposalId]);
   useFocusRetention(panel);
   useEffect(() => {
     if (isOver) review.close();

@@ -1,7 +1,7 @@
 // List of all sessions: searchable, grouped by day, live.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ExportFormat, type SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { isActive } from "../cards/card";
 import { useFocusRetention } from "../focus-retention";
@@ -30,7 +30,8 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
   const shown = app.sessions.sessions.value.filter(
     (one) => !removed.has(one.sessionId) && (!one.isNew || one.hasDraft || one.queued > 0),
   );
-  useEffect(() => {
+  // At once: an effect runs after the next frame, and keys typed until then would go to the composer.
+  useLayoutEffect(() => {
     if (takesFocus) search.current?.focus();
   }, []);
   useFocusRetention(part, () => {

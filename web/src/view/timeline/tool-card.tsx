@@ -39,6 +39,7 @@ export function ToolCard({ item, context }: { readonly item: ToolItem; readonly 
         <Icon name={kindIcon(item.kind)} />
         <span class="p-aloud">{kindLabel(item.kind)}</span>
         <span class="p-fold-title">{shortTitle(title, context.workspace)}</span>
+        {item.readOnly && <span class="p-tool-mark">read-only</span>}
         {counts !== undefined && <DiffCounts counts={counts} />}
         <Duration item={item} />
         <span class={`p-tool-state p-tool-state-${state}`} title={stateLabel(state)}>

@@ -143,7 +143,7 @@ class BlockSplitter:
         return done
 
     def preview(self) -> list[MarkdownBlock]:
-        """How the rest would look if the text ended now, without ending it.
+        """The rest as it would look if the text ended now, without ending it.
 
         A last line of nothing but marks is left out, and an emphasis that is still open is
         closed: both would change their look with the next word.
@@ -161,7 +161,7 @@ class BlockSplitter:
         return twin
 
     def _cut_of_long_line(self, text: str, start: int, stop: int) -> int:
-        """Where a line that is too long must be cut within text[start:stop], or 0."""
+        """The position at which text[start:stop] must be cut because its line is too long, or 0."""
         line_start = start - self._partial_size
         last = line_start + 2 * self._block_size
         space = text.find(" ", max(start, line_start + self._block_size), min(stop, last))

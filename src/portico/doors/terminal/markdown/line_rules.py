@@ -62,7 +62,7 @@ def dedent(line: str, columns: int) -> str:
 
 
 def opening_kind(line: str, containers: list[int]) -> BlockKind:
-    """What a line begins that stands by itself, inside list items whose texts begin at `containers`."""
+    """The kind of block that a line opens, inside list items whose texts begin at `containers`."""
     text, indent = line.strip(), indent_of(line)
     inner = max((column for column in containers if column <= indent), default=0)
     if indent - inner >= _INDENTED_CODE:

@@ -81,7 +81,7 @@ class StreamedMarkdown:
         self._painter = BlockRenderer(signs, links=links)
 
     def add(self, text: str) -> list[RenderableType]:
-        """What the new text has completed."""
+        """The blocks that the new text completes."""
         return self._painter.paint(self._splitter.feed(text))
 
     def open_part(self) -> RenderableType | None:

@@ -41,7 +41,7 @@ class LiveRegion:
         self._write(f"{_BEGIN_FRAME}{frame}{_END_FRAME}")
 
     def _replacing(self, start: int, lines: Sequence[str]) -> str:
-        """What puts `lines` where the present region has its lines from `start` on.
+        """The output that replaces the region's lines from `start` on by `lines`.
 
         Each line is erased by itself: some terminals keep a screen that is erased at once.
         """
@@ -57,7 +57,7 @@ class LiveRegion:
 
 
 def _rows(line: str, columns: int) -> int:
-    """How many rows a line takes, also after the terminal became narrower than the line."""
+    """The rows that a line takes, also after the terminal became narrower than the line."""
     return max(1, -(-cell_len(_SEQUENCE.sub("", line)) // columns))
 
 

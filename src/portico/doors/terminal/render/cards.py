@@ -99,7 +99,7 @@ def diff_title(diff: DiffView, signs: Signs, *, workspace: str) -> RenderableTyp
 
 
 def diff_counts(diff: DiffView, signs: Signs) -> Text:
-    """How much a diff adds and removes."""
+    """The lines that a diff adds and removes."""
     added = f" +{diff.added}" if diff.added or not diff.removed else ""
     removed = f" {signs.minus}{diff.removed}" if diff.removed else ""
     return Text.assemble((" new" if diff.created else "", DIM), (added, GOOD), (removed, BAD))

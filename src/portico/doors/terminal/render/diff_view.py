@@ -76,7 +76,7 @@ def _groups(old: list[str], new: list[str]) -> Iterator[list[_Opcode]]:
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many items two sequences begin with in common."""
+    """The length of the common beginning of two sequences."""
     count = 0
     for left, right in zip(one, other, strict=False):
         if left != right:

@@ -30,6 +30,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     exit_words: str = ""
     success: bool | None = None
     duration_ms: int = 0
+    read_only: bool = False
 
     @classmethod
     def started(cls, payload: ToolStarted, at: int, workspace: str) -> Self:
@@ -40,6 +41,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
             kind=payload.tool_kind,
             started_at=at,
             content=payload.content,
+            read_only=payload.read_only,
         )
 
     def updated(self, payload: ToolUpdated | ToolCompleted) -> Self:
@@ -70,11 +72,12 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> list[str]:
-        """Exit status, if it failed, and duration."""
+        """Whether it only reads, exit status, if it failed, and duration."""
         took = (
             [duration(self.duration_ms)] if self.success is not None and self.duration_ms >= _SHOWN_MS else []
         )
-        return [*([self.exit_words] if self.exit_words else []), *took]
+        only_reads = ["read-only"] if self.read_only else []
+        return [*only_reads, *([self.exit_words] if self.exit_words else []), *took]
 
     def output_tail(self, output: str) -> tuple[int, list[str]]:
         """The number of omitted lines and the last lines of an output, which say how a command ended."""

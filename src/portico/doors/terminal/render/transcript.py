@@ -77,7 +77,7 @@ class _Thought(msgspec.Struct, frozen=True):
 
 
 class SessionTranscript:
-    """What is shown of a session. Takes every event, in order."""
+    """A session as shown in the terminal. Takes every event, in order."""
 
     def __init__(self, signs: Signs, *, links: bool, workspace: str, prompts: PromptEcho) -> None:
         self._signs = signs
@@ -176,7 +176,7 @@ class SessionTranscript:
         return groups
 
     def status(self) -> str:
-        """What the turn is doing, in one or two words."""
+        """The state of the turn, in one or two words."""
         if self._session.is_waiting:
             return "Waiting for an answer"
         return {

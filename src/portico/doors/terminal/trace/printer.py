@@ -51,7 +51,7 @@ _ENDINGS = {"client": "the editor disconnected", "agent": "the agent exited", "c
 
 
 class TraceLayout(msgspec.Struct, frozen=True, kw_only=True):
-    """How a trace is shown. `lines` selects lines of the file; `full` shows every frame in full."""
+    """Display options of a trace. `lines` selects lines of the file; `full` shows every frame in full."""
 
     width: int = _DEFAULT_WIDTH
     strokes: Strokes = UNICODE_STROKES
@@ -182,7 +182,7 @@ class _ChainDrawing:
                     yield self._diagram.aside(words)
 
     def _wire(self, record: ProgramFrame) -> Iterator[Line]:
-        """What a program actually received or sent, beside its lifeline."""
+        """The frame that a program received or sent, beside its lifeline."""
         frame = frame_meaning(record.frame)
         how = "gets" if record.direction == "sent" else "sends"
         what = {"response": "an answer", "unreadable": "something else"}.get(frame.kind) or method_of(frame)

@@ -42,8 +42,8 @@ class RedirectRefused(Exception):
 
 async def fetch_page(target: WebAddress, environ: Mapping[str, str], *, seconds: float = SECONDS) -> WebPage:
     """Fetch a page. Raises AddressRefused, RedirectRefused or OSError."""
-    errand = _PageRequest(environ, time.monotonic() + seconds)
-    return await run_in_thread(lambda: errand.run(target), errand.abandon)
+    request = _PageRequest(environ, time.monotonic() + seconds)
+    return await run_in_thread(lambda: request.run(target), request.abandon)
 
 
 class _PageRequest:

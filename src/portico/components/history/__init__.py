@@ -1,0 +1,1 @@
+"""Owns history: what git knows about a workspace, as read-only tools for any agent."""
