@@ -90,15 +90,15 @@ class EditorAdapter(SessionFoldersProxy):
             else:
                 operation.cancel()
         elif not isinstance(message.id, UnsetType):
-            self.node.spawn(self._serve(message, message.id), str(message.method))
+            operation = self._running[message.id] = CancellableOperation()
+            self.node.spawn(self._serve(message, message.id, operation), str(message.method))
 
     def session_ended(self, session_id: str) -> None:
         self._served.pop(session_id, None)
         if (editor := self._editors.pop(session_id, None)) is not None:
             self.node.spawn(_close(editor), f"closing the terminals of {session_id}")
 
-    async def _serve(self, message: Message, request_id: RequestId) -> None:
-        operation = self._running[request_id] = CancellableOperation()
+    async def _serve(self, message: Message, request_id: RequestId, operation: CancellableOperation) -> None:
         try:
             request: Any = decode(message.params, _REQUESTS[str(message.method)])
             handler = self._handlers(request.session_id)[str(message.method)]
