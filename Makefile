@@ -82,7 +82,7 @@ check: setup
 # What is checked and the tests of pages run side by side, each telling all it has to say at its end.
 test: setup
 	@$(MAKE) --no-print-directory --jobs=2 $(TOLD_AT_ITS_END) check page-tests
-	$(OUTSIDE_MAKE) $(BIN)/pytest -n 3 --dist worksteal --durations=20
+	$(OUTSIDE_MAKE) $(BIN)/pytest -n 4 --dist worksteal --durations=20
 
 # On two cores vitest would use only one by default.
 page-tests: setup

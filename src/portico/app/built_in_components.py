@@ -26,9 +26,13 @@ def open_components(
         {
             "editor": BuiltInComponent(partial(EditorComponent, local_editor), adapts_only=True),
             "code": BuiltInComponent(partial(_code, windows)),
+            "skills": BuiltInComponent(
+                component_class("portico.components.skills.component:SkillsComponent")
+            ),
             "history": BuiltInComponent(
                 component_class("portico.components.history.component:HistoryComponent")
             ),
+            # Last, next to the agent: other tools must not join its research sessions.
             "packages": BuiltInComponent(
                 component_class("portico.components.packages.component:PackagesComponent")
             ),

@@ -76,11 +76,11 @@ class Store(Protocol):
         """A number that differs after any change by any process."""
         ...
 
-    async def desk(self, session_id: SessionId) -> SessionDraft:
+    async def draft(self, session_id: SessionId) -> SessionDraft:
         """The draft and the queued prompts of a session."""
         ...
 
-    async def save_drafts(self, session_id: SessionId, desk: SessionDraft) -> None:
+    async def save_drafts(self, session_id: SessionId, draft: SessionDraft) -> None:
         """Save the draft so that it survives the death of any process. Does nothing for a deleted session."""
         ...
 

@@ -30,6 +30,7 @@ from portico.files.regular import read_regular
 
 DEFAULT_CACHE_BYTES = 2 * 1024**3
 _RECORD, _TREE, _UNFINISHED = "record.json", "tree", ".unfinished"
+_DEPTH = 4  # ecosystem, name, version, fingerprint
 _STALE_SECONDS = 24 * 3600
 _IN_USE_SECONDS = 3600
 _CHUNK = 1024 * 1024
@@ -173,14 +174,11 @@ class PackageCache:
             # Another process kept the same archive just now.
 
     def _records(self, folder: Path) -> Iterator[tuple[CachedPackage, float]]:
+        """Records below a folder with the time of their last use, the last used first."""
         found = []
-        for path in folder.rglob(
-            _RECORD,
-        ):
-            inside = path.relative_to(self.folder).parts
-            if len(inside) != 5 or inside[0] == _UNFINISHED:
-                continue
-            with suppress(OSError, msgspec.DecodeError):
+        for place in _folders_below(folder, _DEPTH - len(folder.relative_to(self.folder).parts)):
+            path = place / _RECORD
+            with suppress(OSError, msgspec.DecodeError):  # Another process may remove it just now.
                 record = codecs.decode_json(read_regular(path, limit=_CHUNK), CachedPackage)
                 found.append((record, path.stat().st_mtime))
         return iter(sorted(found, key=lambda one: one[1], reverse=True))
@@ -193,6 +191,19 @@ class PackageCache:
             with suppress(OSError):
                 if time.time() - one.stat().st_mtime > _STALE_SECONDS:
                     shutil.rmtree(one, ignore_errors=True)
+
+
+def _folders_below(folder: Path, depth: int) -> Iterator[Path]:
+    """Folders at a depth, without hidden ones. One that goes away meanwhile is left out."""
+    if depth == 0:
+        yield folder
+        return
+    try:
+        inner = [one for one in folder.iterdir() if not one.name.startswith(".")]
+    except OSError:
+        return
+    for one in inner:
+        yield from _folders_below(one, depth - 1)
 
 
 def fingerprint(checksums: tuple[str, ...]) -> str:
