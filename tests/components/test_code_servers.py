@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from portico.acp import _schema as acp
-from portico.components.code.component import CodeComponent
+from portico.components.code.component import CodeComponent, ServerSource
 from portico.components.code.tree_files import FileSources
 from portico.components.component import ComponentContext
 from portico.conductor.mcp_bridge.bridge import McpBridge
@@ -17,6 +17,7 @@ from portico.conductor.permissions.policy import PermissionPolicy, parse_rule
 from portico.domain.windows import CodeLookupResult
 from portico.editors.buffers import AttachedEditorProvider
 from portico.editors.files import LocalFiles
+from portico.editors.language_servers.programs import has_servers
 from portico.editors.language_servers.servers import LanguageServers
 from portico.editors.local import LocalEditorProvider
 from portico.processes.clock import SystemClock
@@ -44,10 +45,11 @@ async def place(
     write_settings(home, **scripted(**options))
     desk = Desk()
     editors = AttachedEditorProvider(LocalEditorProvider({}), desk.windows, desk.tell)
-    servers = LanguageServers({**os.environ, "PORTICO_HOME": str(home)}, SystemClock())
-    component = CodeComponent(FileSources(editors.files, LocalFiles), servers, desk.windows)
+    environ = {**os.environ, "PORTICO_HOME": str(home)}
+    source = ServerSource(has_servers, lambda: LanguageServers(environ, SystemClock()))
+    component = CodeComponent(lambda: FileSources(editors.files, LocalFiles), source, desk.windows)
     context = ComponentContext(
-        workspace=workspace, environ={}, editor=acp.ClientCapabilities(), agent=acp.AgentCapabilities()
+        workspace=workspace, environ=environ, editor=acp.ClientCapabilities(), agent=acp.AgentCapabilities()
     )
     approvals = FileApprovals(tmp_path / "approvals.json", lambda: 0)
     broker = PermissionBroker(agent="fake", policy=policy or PermissionPolicy(), approvals=approvals)

@@ -5,21 +5,30 @@ A new one takes a line in `built_in_components`. One that needs nothing is named
 parts of the process gets them from a function of its own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from portico.components.component import Component
+from portico.components.editor.component import EditorComponent
 from portico.components.registry import BuiltInComponent, ComponentRegistry, component_class
+from portico.sessions.ports import EditorProvider
 
 if TYPE_CHECKING:
     from portico.app.editor_windows import EditorWindows
+    from portico.components.code.tree_files import FileSources
+    from portico.sessions.code_servers import CodeServers
 
 
-def open_components(environ: Mapping[str, str], windows: "EditorWindows | None" = None) -> ComponentRegistry:
+def open_components(
+    environ: Mapping[str, str],
+    local_editor: Callable[[], EditorProvider],
+    windows: "EditorWindows | None" = None,
+) -> ComponentRegistry:
     """The components of this process. `windows` are those that editors can attach to it."""
     return ComponentRegistry(
         {
+            "editor": BuiltInComponent(partial(EditorComponent, local_editor), adapts_only=True),
             "code": BuiltInComponent(partial(_code, environ, windows)),
             "skills": BuiltInComponent(
                 component_class("portico.components.skills.component:SkillsComponent")
@@ -36,13 +45,24 @@ def open_components(environ: Mapping[str, str], windows: "EditorWindows | None" 
 
 
 def _code(environ: Mapping[str, str], windows: "EditorWindows | None") -> Component:
-    from portico.components.code.component import CodeComponent
-    from portico.components.code.tree_files import FileSources
-    from portico.editors.files import LocalFiles
+    from portico.components.code.component import CodeComponent, ServerSource
+    from portico.editors.language_servers.programs import has_servers
+
+    source = ServerSource(has_servers, partial(_language_servers, environ))
+    attached = None if windows is None else windows.windows
+    return CodeComponent(partial(_file_sources, windows), source, attached)
+
+
+def _language_servers(environ: Mapping[str, str]) -> "CodeServers":
     from portico.editors.language_servers.servers import LanguageServers
     from portico.processes.clock import SystemClock
 
-    servers = LanguageServers(environ, SystemClock())
-    if windows is None:
-        return CodeComponent(FileSources(lambda _, workspace: LocalFiles(workspace), LocalFiles), servers)
-    return CodeComponent(FileSources(windows.editors.files, LocalFiles), servers, windows.windows)
+    return LanguageServers(environ, SystemClock())
+
+
+def _file_sources(windows: "EditorWindows | None") -> "FileSources":
+    from portico.components.code.tree_files import FileSources
+    from portico.editors.files import LocalFiles
+
+    of_session = (lambda _, workspace: LocalFiles(workspace)) if windows is None else windows.editors.files
+    return FileSources(of_session, LocalFiles)

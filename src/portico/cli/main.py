@@ -23,6 +23,7 @@ COMMANDS = {
     "checkpoints": "list, compare and restore your files as they were before each turn",
     "acp": "run any agent behind Portico's proxies, for any ACP editor",
     "agents": "list, install and check agents, and sign in to them",
+    "components": "list what the chain adds for every agent",
     "models": "list, check and choose the model that Porter uses",
     "code": "list and install language servers, which answer questions about code",
     "eval": "measure a model on small repository tasks",

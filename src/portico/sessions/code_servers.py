@@ -27,10 +27,6 @@ class CodeServers(Protocol):
     LanguageServerFailed with the reason if there is no server, or no answer from it.
     """
 
-    def has_any(self, workspace: Path) -> bool:
-        """Whether a server is installed that may work on a folder. Blocks."""
-        ...
-
     async def look_up(self, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult: ...
 
     async def rename(self, tree: CodeTree, place: CodeLookup, name: str) -> Sequence[CodeFileEdit]:

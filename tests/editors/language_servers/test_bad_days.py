@@ -11,6 +11,7 @@ import pytest
 
 from portico.domain.errors import LanguageServerFailed
 from portico.editors.language_servers import supervised_server
+from portico.editors.language_servers.programs import has_servers
 from portico.editors.language_servers.server import LanguageServer
 from portico.editors.language_servers.servers import LanguageServers
 from portico.testing.clock import ManualClock
@@ -30,7 +31,7 @@ async def test_a_server_that_is_not_installed_is_named_with_the_command_that_ins
         with pytest.raises(LanguageServerFailed, match="basedpyright is not installed") as failure:
             await here.ask("symbols", "a.py")
         assert failure.value.suggestion == "Install it with: portico code servers install basedpyright"
-        assert not here.servers.has_any(here.folder)
+        assert not has_servers(here.folder, {"PATH": "/nowhere", "PORTICO_HOME": str(own_home)})
         with pytest.raises(LanguageServerFailed, match="No language server is known for"):
             await here.ask("symbols", here.write("a.unheard-of", "").name)
         with pytest.raises(LanguageServerFailed, match="No language server is installed for the files"):

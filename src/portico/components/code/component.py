@@ -1,13 +1,25 @@
 """The component `code`: code intelligence for any agent."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from portico.components.code.proxy import CodeIntelligence
-from portico.components.code.tree_files import FileSources
+import msgspec
+
 from portico.components.component import Component, ComponentContext, ComponentUnavailable
 from portico.conductor.proxy import Proxy
 from portico.sessions.code_servers import CodeServers
 from portico.sessions.windows import Windows
+
+if TYPE_CHECKING:
+    from portico.components.code.tree_files import FileSources
+
+
+class ServerSource(msgspec.Struct, frozen=True):
+    """Language servers of this machine: whether a folder has any, and how to get at them."""
+
+    available: Callable[[Path, Mapping[str, str]], bool]
+    make: Callable[[], CodeServers]
 
 
 class CodeComponent(Component):
@@ -16,18 +28,27 @@ class CodeComponent(Component):
     name = "code"
     summary = "definitions, references, problems and renames, from the attached editor or language servers"
 
-    def __init__(self, files: FileSources, servers: CodeServers, windows: Windows | None = None) -> None:
+    def __init__(
+        self, files: Callable[[], "FileSources"], servers: ServerSource, windows: Windows | None = None
+    ) -> None:
         self._files = files
-        self._servers = servers
+        self._source = servers
+        self._servers: CodeServers | None = None
         self._windows = windows
 
     def plan(self, context: ComponentContext) -> Sequence[Proxy]:
-        servers = self._servers if self._servers.has_any(context.workspace) else None
-        if servers is None and self._windows is None:
+        available = self._source.available(context.workspace, context.environ)
+        if not available and self._windows is None:
             raise ComponentUnavailable(
                 "No language server is installed. See which can be: portico code servers list"
             )
-        return [CodeIntelligence(self._windows, self._files, servers)]
+        # Late: an editor waits for the answer to `initialize`, and most folders need none of this.
+        from portico.components.code.proxy import CodeIntelligence
+
+        if available and self._servers is None:
+            self._servers = self._source.make()
+        return [CodeIntelligence(self._windows, self._files(), self._servers if available else None)]
 
     async def close(self) -> None:
-        await self._servers.close()
+        if self._servers is not None:
+            await self._servers.close()

@@ -3,16 +3,18 @@
 A folder that is not trusted chooses no program: then only PATH and the user's own installations are looked at.
 """
 
-import hashlib
 import os
 import sys
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from portico.config.paths import cache_folder
+from portico.config.paths import cache_folder, config_folder
+from portico.config.settings import load_settings
 from portico.domain.errors import LanguageServerFailed
 from portico.domain.provider_keys import without_provider_keys
+from portico.editors.language_servers.catalog import server_catalog
 from portico.editors.language_servers.specification import LanguageServerSpec, ServerCommand
 from portico.processes.executables import CannotRun, find_program
 from portico.processes.relocation import relocated_environ
@@ -28,8 +30,8 @@ INSTALLED = ".installed"
 def installation_folder(spec: LanguageServerSpec, environ: Mapping[str, str]) -> Path:
     """The folder of a server in the user's cache, with another name for other versions."""
     packages = spec.recipe.packages if spec.recipe is not None else ()
-    versions = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:8]
-    return cache_folder(environ) / "language-servers" / f"{spec.name}-{versions}"
+    versions = zlib.crc32(" ".join(packages).encode())
+    return cache_folder(environ) / "language-servers" / f"{spec.name}-{versions:08x}"
 
 
 def find_server_program(
@@ -50,6 +52,25 @@ def find_server_program(
         return None
     programs = (_program(installed / folder, name, environ) for folder in _INSTALLED_FOLDERS)
     return next((program for program in programs if program is not None), None)
+
+
+def usable_servers(
+    specs: Sequence[LanguageServerSpec], workspace: Path, environ: Mapping[str, str], *, trusted: bool
+) -> list[LanguageServerSpec]:
+    """The servers that are installed and may work on a folder. Blocks."""
+    return [
+        spec
+        for spec in specs
+        if (trusted or spec.untrusted_settings is not None)
+        and find_server_program(spec, workspace, environ, trusted=trusted) is not None
+    ]
+
+
+def has_servers(workspace: Path, environ: Mapping[str, str]) -> bool:
+    """Whether any language server is installed that may work on a folder. Blocks."""
+    settings = load_settings(config_folder(environ), workspace)
+    catalog = server_catalog(settings.language_servers)
+    return bool(usable_servers(catalog, workspace, environ, trusted=settings.trusted))
 
 
 def prepare(

@@ -16,7 +16,7 @@ from portico.editors.language_servers import lookups, problems
 from portico.editors.language_servers.catalog import server_catalog
 from portico.editors.language_servers.documents import OpenDocument
 from portico.editors.language_servers.edits import CodeEdits, describe_action
-from portico.editors.language_servers.programs import find_server_program, prepare
+from portico.editors.language_servers.programs import prepare, usable_servers
 from portico.editors.language_servers.server import LanguageServer
 from portico.editors.language_servers.source_files import count_suffixes, environment_stamp
 from portico.editors.language_servers.specification import LanguageServerSpec, ServerCommand
@@ -65,10 +65,6 @@ class LanguageServers:
         while self._servers:
             _, server = self._servers.popitem()
             await server.end()
-
-    def has_any(self, workspace: Path) -> bool:
-        settings = load_settings(config_folder(self._environ), workspace)
-        return bool(self._usable(server_catalog(settings.language_servers), workspace, settings.trusted))
 
     async def look_up(self, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult:
         if lookup.kind == "diagnostics" and not lookup.path:
@@ -171,21 +167,10 @@ class LanguageServers:
                 f"No language server is known for {path}.",
                 suggestion='Add one under "languageServers" in your settings.',
             )
-        usable = self._usable(suitable, workspace, settings.trusted)
+        usable = usable_servers(suitable, workspace, self._environ, trusted=settings.trusted)
         chosen = _most_common(usable, folder) if real is None else (usable or suitable)[0]
         stamp = environment_stamp(folder, workspace)
         return _Target(chosen, workspace, folder, settings.trusted, stamp, real)
-
-    def _usable(
-        self, specs: Sequence[LanguageServerSpec], workspace: Path, trusted: bool
-    ) -> list[LanguageServerSpec]:
-        """The servers that are installed and may work on a folder."""
-        return [
-            spec
-            for spec in specs
-            if (trusted or spec.untrusted_settings is not None)
-            and find_server_program(spec, workspace, self._environ, trusted=trusted) is not None
-        ]
 
 
 def _most_common(specs: Sequence[LanguageServerSpec], folder: Path) -> LanguageServerSpec:
