@@ -20,6 +20,7 @@ def open_components(windows: "EditorWindows | None" = None) -> ComponentRegistry
     return ComponentRegistry(
         {
             "code": BuiltInComponent(partial(_code, windows)),
+            "editor-tools": BuiltInComponent(partial(_editor_tools, windows)),
             "history": BuiltInComponent(
                 component_class("portico.components.history.component:HistoryComponent")
             ),
@@ -31,3 +32,9 @@ def _code(windows: "EditorWindows | None") -> Component:
     from portico.components.code.component import CodeComponent
 
     return CodeComponent() if windows is None else CodeComponent(windows.windows, windows.editors.files)
+
+
+def _editor_tools(windows: "EditorWindows | None") -> Component:
+    from portico.components.editor_tools.component import EditorToolsComponent
+
+    return EditorToolsComponent(None if windows is None else windows.windows)
