@@ -1,4 +1,4 @@
-"""What an attack on the page would set off: scripts, frames, strange links, covers, requests to other hosts."""
+"""Detects attacks on the page: scripts, frames, strange links, covers, requests to other hosts."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The page as a person has it before them: where things are, by the names that a screen reader would say."""
+"""The chat page for tests: its parts, found by the names that a screen reader would read."""
 
 import json
 import re

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from portico.doors.http.page import BUILT_PAGE
 from scripts.find_browser import VARIABLE, find
 from tests.browser.chat import Chat
-from tests.browser.house import House, furnish
+from tests.browser.user_environment import House, furnish
 
 OUTPUT = Path(__file__).parent / "output"
 WIDTHS = (300, 480, 1100)

@@ -7,8 +7,8 @@ from playwright.async_api import expect
 
 from tests.browser.chat import Chat, say
 from tests.browser.conftest import Shoot
-from tests.browser.house import House
-from tests.browser.wishes import OPTIONS, wish
+from tests.browser.scripted_requests import OPTIONS, wish
+from tests.browser.user_environment import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

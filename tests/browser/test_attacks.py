@@ -11,7 +11,7 @@ from playwright.async_api import expect
 from tests.browser.canary import BIDIRECTIONAL, Canary, attacks
 from tests.browser.chat import Chat, say
 from tests.browser.conftest import Open
-from tests.browser.house import House
+from tests.browser.user_environment import House
 from tests.support.stream import Json
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -8,7 +8,7 @@ from playwright.async_api import Route, expect
 
 from tests.browser.chat import Chat, named, say
 from tests.browser.conftest import Open
-from tests.browser.house import House
+from tests.browser.user_environment import House
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -1,4 +1,4 @@
-"""Somebody who uses keys never loses the place: what had the focus may go, the focus goes on."""
+"""Keyboard focus: when the focused element goes away, focus moves to a useful place."""
 
 import re
 
@@ -6,8 +6,8 @@ import pytest
 from playwright.async_api import Locator, expect
 
 from tests.browser.chat import Chat, named, say
-from tests.browser.house import House
 from tests.browser.test_review import LINES, Harbour, card, changed, harbour, propose, review, writes
+from tests.browser.user_environment import House
 
 __all__ = ["harbour"]
 pytestmark = pytest.mark.asyncio(loop_scope="session")

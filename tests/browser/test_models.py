@@ -8,7 +8,7 @@ from playwright.async_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import Open, Shoot
-from tests.browser.house import House
+from tests.browser.user_environment import House
 from tests.support.model_endpoint import BAD_KEY, OVERLOADED, Answer, ModelEndpoint, Refuse, Reply, Say
 from tests.support.offline import have_offline_model
 

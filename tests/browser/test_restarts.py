@@ -8,7 +8,7 @@ from playwright.async_api import CDPSession, expect
 from portico.testing import stream_numbers
 from tests.browser.chat import Chat, say
 from tests.browser.conftest import Open
-from tests.browser.house import House
+from tests.browser.user_environment import House
 from tests.support.stream import Json
 from tests.support.waiting import eventually, wait_until
 

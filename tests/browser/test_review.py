@@ -9,8 +9,8 @@ from playwright.async_api import Locator, expect
 
 from tests.browser.chat import Chat, say
 from tests.browser.conftest import Shoot
-from tests.browser.house import House
-from tests.browser.test_looks import faults
+from tests.browser.test_accessibility import faults
+from tests.browser.user_environment import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

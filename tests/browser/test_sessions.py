@@ -9,7 +9,7 @@ from playwright.async_api import expect
 
 from tests.browser.chat import Chat, named, say
 from tests.browser.conftest import Open, Shoot
-from tests.browser.house import House
+from tests.browser.user_environment import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -8,7 +8,7 @@ from playwright.async_api import expect
 
 from tests.browser.chat import Chat, say
 from tests.browser.conftest import Shoot
-from tests.browser.house import House
+from tests.browser.user_environment import House
 from tests.support.waiting import wait_for_file
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -1,4 +1,4 @@
-"""A folder has one writer at a time, and a session one process; whoever comes second is told, or waits."""
+"""One writer per folder and one process per session: the second is refused, or waits."""
 
 import signal
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whom `bypassPermissions` lets do everything: the agent that it was given to, and nobody else of that name."""
+"""`bypassPermissions` holds for the agent that it was given to, and for no other of the same name."""
 
 import shlex
 from pathlib import Path

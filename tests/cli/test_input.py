@@ -1,4 +1,4 @@
-"""Whoever types something wrong gets exit code 5, one helpful line, and a way on."""
+"""Invalid input: exit code 5, one helpful line, and a suggestion."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What goes wrong at a model reaches whoever asked with its own code, a way on and an exit code; the session goes on."""
+"""Failures of a model: their code, suggestion and exit code."""
 
 import asyncio
 from collections.abc import Mapping

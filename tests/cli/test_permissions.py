@@ -1,4 +1,4 @@
-"""Who may say yes when nobody sits at a terminal: rules, given beforehand. Everything else is a no."""
+"""Permissions without a terminal: rules decide, everything else is denied."""
 
 import json
 import shlex

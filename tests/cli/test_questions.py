@@ -1,4 +1,4 @@
-"""What an agent asks of a person: at a terminal field by field, and what happens where nobody sits at one."""
+"""Questions of an agent: field by field at a terminal, declined without one."""
 
 import json
 import shlex

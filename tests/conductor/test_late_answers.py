@@ -1,4 +1,4 @@
-"""Answers that come too late, twice, or from somebody who was never asked, on their way through a chain."""
+"""Responses that are late, repeated or unsolicited, on their way through a chain."""
 
 import asyncio
 from pathlib import Path

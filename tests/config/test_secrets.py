@@ -1,4 +1,4 @@
-"""Secrets: kept where the system keeps them, given to agents, shown to nobody."""
+"""Secrets: kept in the system's keyring, given to agents, never shown."""
 
 import json
 import stat

@@ -11,7 +11,7 @@ PATHS = [
     "src/portico/sessions/services.py",
     "src/portico/doors/api/session_calls.py",
     "src/portico/doors/web/server.py",
-    "tests/sessions/test_services.py",
+    "tests/sessions/test_client_methods.py",
     "web/src/view/composer/composer.tsx",
 ]
 

@@ -1,4 +1,4 @@
-"""Commands that an agent runs, as the agent and whoever watches see them."""
+"""Commands of an agent in local terminals, as the agent and observers see them."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Windows that a test plays itself: attached to the real desk in memory, on a clock that stands still."""
+"""Windows played by a test: attached to the real registry in memory, on a clock of the test."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""The git program as it is run: by whoever may lose interest at any moment."""
+"""The git program: callers may be cancelled at any moment."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Files of a workspace that never end, never begin or are none: nobody waits for them, and nothing freezes."""
+"""Files of a workspace that never end, never begin or are not files: nothing waits for them."""
 
 import asyncio
 import os

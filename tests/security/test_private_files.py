@@ -1,4 +1,4 @@
-"""Nobody but its owner can read what Portico keeps: folders are made so, and mended where they were not."""
+"""Only its owner can read what Portico stores: folders are created private, and repaired if not."""
 
 import os
 import stat

@@ -70,9 +70,11 @@ class House:
         mode = "proposal" if place == "proposal" else "worktree"
         return asyncio.run(copies.open(self.real, f"session-{place}", mode=mode)).folder  # type: ignore[arg-type]
 
-    def confine(self, place: str, folder: Path | None, level: str | None = None) -> AppliedSandbox:
+    def confine(
+        self, place: str, folder: Path | None, level: str | None = None, spec: AgentSpec = SHELL
+    ) -> AppliedSandbox:
         environ = {**self.environ, "PORTICO_SANDBOX": level} if level else self.environ
-        return SandboxPolicy(environ).confine(SHELL, self.real, folder, reads_only=place == "read-only")
+        return SandboxPolicy(environ).confine(spec, self.real, folder, reads_only=place == "read-only")
 
     def content(self) -> dict[str, bytes]:
         """Everything of the person's tree but what git writes for a worktree."""
@@ -90,11 +92,13 @@ class Ground:
         self.folder = cache(house.folder)
         self.attack = cache(self._attack)
 
-    def words(self, backend: str, place: str, level: str | None) -> tuple[AppliedSandbox, Path]:
+    def words(
+        self, backend: str, place: str, level: str | None, spec: AgentSpec = SHELL
+    ) -> tuple[AppliedSandbox, Path]:
         own = self.folder(place)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(backends, "BACKENDS", [one for one in backends.BACKENDS if one.name == backend])
-            return self.house.confine(place, own, level), own or self.house.real
+            return self.house.confine(place, own, level, spec), own or self.house.real
 
     def _attack(self, backend: str, place: str, level: str | None = None) -> dict[str, str]:
         level = level or ("workspace" if place == "direct" else None)
@@ -275,6 +279,43 @@ def test_ordinary_programs_work(ground: Ground, backend: str, command: tuple[str
     (copy / "test_own.py").write_text("def test_it(tmp_path): (tmp_path / 'x').write_text('x')\n")
     ran = ground.run(backend, "proposal", *command)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("place", ["proposal", "read-only"])
+def test_an_agent_whose_program_is_below_tmp_runs_and_sees_nothing_else_there(
+    ground: Ground, backend: str, place: str
+) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as made, tempfile.TemporaryDirectory(dir="/tmp") as other:
+        (program := Path(made) / "bin" / "agent").parent.mkdir()
+        program.write_text(f"#!/bin/sh\ncat '{made}/library'; cat '{other}/file'\n")
+        program.chmod(0o755)
+        (Path(made) / "library").write_text("its library")
+        (Path(other) / "file").write_text("of another program")
+        confined, own = ground.words(
+            backend, place, "workspace", AgentSpec(name="mine", command=(str(program),))
+        )
+        ran = subprocess.run(
+            (*confined.wrapper, str(program)),
+            check=False,
+            cwd=own,
+            env=ground.house.environ,
+            capture_output=True,
+            text=True,
+        )
+    assert ran.stdout == "its library", ran.stderr
+    assert other in ran.stderr
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("place", ["proposal", "read-only"])
+def test_a_workspace_in_shared_memory_is_as_safe_as_any_other(backend: str, place: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="portico-test-") as base:
+        ground = Ground(House(Path(base)), (0, 0), "")
+        real = ground.house.real
+        shell = f"cat a.txt; echo x >'{real}/a.txt'; cat '{real}/.env' '{ground.house.home}/.netrc'"
+        ran = ground.run(backend, place, "sh", "-c", shell)
+        assert (ran.stdout, (real / "a.txt").read_text()) == (OLD, OLD), ran.stderr
 
 
 def test_a_worktree_takes_commits_and_no_hooks(ground: Ground) -> None:

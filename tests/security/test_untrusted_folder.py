@@ -1,4 +1,4 @@
-"""A folder that nobody trusts is opened by every door: its settings choose nothing, and its repository runs nothing."""
+"""An untrusted folder, opened by every door: its settings choose nothing."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What all sessions together have unwritten: whoever adds to it waits, but not for what cannot be written."""
+"""The backlog of unwritten events of all sessions: writers wait, except for what cannot wait."""
 
 import asyncio
 

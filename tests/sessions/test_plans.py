@@ -7,7 +7,7 @@ import pytest
 
 from portico.acp import _schema as acp
 from portico.domain.events import Event, PlanUpdated, TodosUpdated
-from tests.sessions.test_gathering import hear
+from tests.sessions.test_update_merger import hear
 
 
 def plan(*contents: str, todos: Any = None) -> acp.Plan:

@@ -1,4 +1,4 @@
-"""What is missing from a log, or is not what was written, is found, counted and dated, whoever took it away."""
+"""Missing or altered events in a log are found, counted and dated."""
 
 import shutil
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A model that begins to answer and never ends, until whoever asked hangs up."""
+"""A model that begins to answer and never ends, until the caller hangs up."""
 
 import asyncio
 import json

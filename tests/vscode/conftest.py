@@ -9,7 +9,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, ViewportSize
 
 from tests.browser.conftest import browser, built_page
-from tests.browser.house import House, furnish
+from tests.browser.user_environment import House, furnish
 from tests.vscode.editor import VSIX, CodeServer, install
 from tests.vscode.workbench import Workbench
 

@@ -5,11 +5,11 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.house import House
+from tests.browser.user_environment import House
 from tests.support.stream import Json
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT
-from tests.vscode.persisting import ATTEMPT_MS, persist
+from tests.vscode.retry import ATTEMPT_MS, persist
 from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -4,9 +4,9 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.chat import say
-from tests.browser.wishes import wish
+from tests.browser.scripted_requests import wish
 from tests.vscode.conftest import OUTPUT
-from tests.vscode.persisting import ATTEMPT_MS, persist
+from tests.vscode.retry import ATTEMPT_MS, persist
 from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -6,8 +6,8 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.chat import named, say
-from tests.browser.house import House
-from tests.browser.wishes import wish
+from tests.browser.scripted_requests import wish
+from tests.browser.user_environment import House
 from tests.vscode.conftest import OUTPUT
 from tests.vscode.workbench import Workbench
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.chat import say
-from tests.browser.house import House
+from tests.browser.user_environment import House
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT, Open, Serve
 

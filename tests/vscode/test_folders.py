@@ -7,11 +7,11 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.chat import Chat, named, say
-from tests.browser.house import House
+from tests.browser.user_environment import House
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT, Open
 from tests.vscode.editor import CodeServer
-from tests.vscode.persisting import ATTEMPT_MS, persist
+from tests.vscode.retry import ATTEMPT_MS, persist
 from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

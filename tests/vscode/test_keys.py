@@ -1,4 +1,4 @@
-"""Keys of models, which VS Code keeps: they reach the server and nobody else, in a real VS Code."""
+"""Model keys kept by VS Code: they reach the server and nothing else, in a real VS Code."""
 
 import re
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Locator, expect
 
-from tests.browser.house import House
+from tests.browser.user_environment import House
 from tests.support.processes import lives
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT
 from tests.vscode.editor import CodeServer
-from tests.vscode.persisting import ATTEMPT_MS, persist
+from tests.vscode.retry import ATTEMPT_MS, persist
 from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

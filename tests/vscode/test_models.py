@@ -11,16 +11,16 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.browser.chat import say
-from tests.browser.house import House, furnish
-from tests.browser.wishes import wish
+from tests.browser.scripted_requests import wish
+from tests.browser.user_environment import House, furnish
 from tests.support.model_endpoint import Answer, Call, ModelEndpoint, Refuse, Say
 from tests.support.slow_model import SlowModel
 from tests.support.stream import Json
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT, SIZE
-from tests.vscode.consuming import FILE_VARIABLE, Consumer, assistant, install_consumer, user
 from tests.vscode.editor import CodeServer, install
-from tests.vscode.persisting import ATTEMPT_MS, persist
+from tests.vscode.model_consumer import FILE_VARIABLE, Consumer, assistant, install_consumer, user
+from tests.vscode.retry import ATTEMPT_MS, persist
 from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -7,8 +7,8 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.chat import say
-from tests.browser.house import House
-from tests.browser.wishes import wish
+from tests.browser.scripted_requests import wish
+from tests.browser.user_environment import House
 from tests.vscode.conftest import Open, Serve
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -8,7 +8,7 @@ from playwright.async_api import FrameLocator, Locator, Page, expect
 from tests.browser.chat import Chat
 from tests.support.stream import Json
 from tests.vscode.editor import CodeServer
-from tests.vscode.persisting import ATTEMPT_MS, PATIENCE, persist
+from tests.vscode.retry import ATTEMPT_MS, PATIENCE, persist
 
 # A window comes with some megabytes of script, and a machine may have other things to do.
 OPEN_MS = PATIENCE * 1_000

@@ -150,20 +150,21 @@ def agent_folders(spec: AgentSpec, environ: Mapping[str, str]) -> Iterator[Path]
         yield path
 
 
-def program_paths(command: Iterable[str], hidden: Iterable[Path]) -> Iterator[Path]:
-    """Paths in hidden folders that must be visible so that a command there can run.
+def program_paths(command: Iterable[str], unseen: Iterable[Path]) -> Iterator[Path]:
+    """Paths in folders the agent cannot see that must be visible so that a command there can run.
 
-    That is a file itself, or the folder right below the hidden one, such as a virtual environment.
+    That is a file itself, or the folder right below the unseen one, such as a virtual environment.
     """
-    places = [Path(os.path.realpath(place)) for place in hidden]
+    folders = [Path(os.path.realpath(folder)) for folder in unseen]
     for word in command:
         path = Path(word)
         if not path.is_absolute() or not path.exists():
             continue
         for file in {path, path.resolve()}:
-            for place in places:
-                if file.is_relative_to(place) and file != place:
-                    yield place / file.relative_to(place).parts[0]
+            around = [folder for folder in folders if file.is_relative_to(folder) and file != folder]
+            # Of nested folders only the innermost, or the whole of it would be shown.
+            if folder := max(around, key=lambda one: len(one.parts), default=None):
+                yield folder / file.relative_to(folder).parts[0]
 
 
 def named_paths(names: Iterable[str]) -> tuple[Path, ...]:

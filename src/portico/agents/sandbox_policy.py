@@ -23,7 +23,7 @@ from portico.domain.errors import PermissionDenied
 from portico.domain.values import SandboxLevel, SandboxStatus
 from portico.files.private import make_private_folder
 from portico.processes.relocation import relocated_command
-from portico.sandbox.confinement import Confinement, SandboxUnavailable
+from portico.sandbox.confinement import TEMPORARY, Confinement, SandboxUnavailable
 from portico.sandbox.sockets import socket_folder
 from portico.sandbox.wrapper import WRAPPER_VARIABLE
 from portico.sessions.ports import AgentSpec
@@ -180,7 +180,8 @@ class _AgentPaths:
             command = (
                 relocated_command(spec.command, workspace=self._workspace) if self._folder else spec.command
             )
-            readable += sandbox_paths.program_paths(command, hidden)
+            # The agent has another /tmp, so its own program may be out of sight there.
+            readable += sandbox_paths.program_paths(command, (*hidden, TEMPORARY))
         return Confinement(
             writable=tuple(writable),
             readable=tuple(readable),

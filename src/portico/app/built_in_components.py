@@ -24,6 +24,9 @@ def open_components(windows: "EditorWindows | None" = None) -> ComponentRegistry
             "history": BuiltInComponent(
                 component_class("portico.components.history.component:HistoryComponent")
             ),
+            "packages": BuiltInComponent(
+                component_class("portico.components.packages.component:PackagesComponent")
+            ),
         }
     )
 

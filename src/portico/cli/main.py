@@ -27,6 +27,7 @@ COMMANDS = {
     "auth": "store, remove and list API keys of model providers",
     "agent": "run Porter, the built-in agent, as an ACP agent on standard input and output",
     "trace": "draw or replay a recorded session",
+    "packages": "list, show and remove the sources of packages that agents read",
     "approvals": "list and revoke permissions that were granted for good",
     "doctor": "check this installation",
     "schema": "print the JSON Schema of the event stream",

@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from portico.sandbox.confinement import TEMPORARY, Confinement, SandboxUnavailable
+from portico.sandbox.confinement import Confinement, SandboxUnavailable
 
 NAME = "bubblewrap"
 _KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
@@ -41,7 +41,7 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
     if confinement.temporary is not None:
         words += ["--bind", str(confinement.temporary), "/tmp", "--setenv", "TMPDIR", "/tmp"]
     empty = ["/run"]
-    for path, access in confinement.rules(without=confinement.temporary and TEMPORARY):
+    for path, access in confinement.rules(unseen=confinement.replaced):
         if access == "writable":
             words += ["--bind-try", str(path), str(path)]
         elif access == "readable":

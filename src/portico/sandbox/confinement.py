@@ -1,6 +1,7 @@
 """Limits of a confined program: what it may read, write and reach, as a value for every backend."""
 
 import os
+from collections.abc import Set
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +12,7 @@ _RANK: dict[Access, int] = {"hidden": 0, "readable": 1, "writable": 2}
 
 
 TEMPORARY = Path("/tmp")
+_REPLACED = frozenset({Path("/dev"), Path("/run")})
 
 
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,10 +28,15 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     temporary: Path | None = None
     network: tuple[str, ...] | None = None
 
-    def rules(self, *, without: Path | None = None) -> list[tuple[Path, Access]]:
+    @property
+    def replaced(self) -> Set[Path]:
+        """Folders of the system in whose place Linux programs see others, with what a rule shows of them."""
+        return _REPLACED if self.temporary is None else _REPLACED | {TEMPORARY}
+
+    def rules(self, *, unseen: Set[Path] = frozenset()) -> list[tuple[Path, Access]]:
         """One rule for each path, without links, outermost first. Paths that do not exist are left out.
 
-        `without` is a folder of which the program sees nothing anyway but what a rule shows.
+        Of the `unseen` folders the program sees nothing but what a rule shows.
         """
         rules: dict[Path, Access] = {}
         given: tuple[tuple[tuple[Path, ...], Access], ...] = (
@@ -42,10 +49,10 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
                 if path.exists():
                     rules[Path(os.path.realpath(path))] = access
         ordered = sorted(rules.items(), key=lambda rule: (len(rule[0].parts), _RANK[rule[1]]))
-        return [rule for rule in ordered if not _follows(rule, rules, without)]
+        return [rule for rule in ordered if not _follows(rule, rules, unseen)]
 
 
-def _follows(rule: tuple[Path, Access], rules: dict[Path, Access], without: Path | None) -> bool:
+def _follows(rule: tuple[Path, Access], rules: dict[Path, Access], unseen: Set[Path]) -> bool:
     """Whether a rule says what holds anyway."""
     path, access = rule
     if access == "writable":
@@ -53,7 +60,7 @@ def _follows(rule: tuple[Path, Access], rules: dict[Path, Access], without: Path
     for parent in path.parents:
         if parent in rules:
             return rules[parent] == access
-        if parent == without:
+        if parent in unseen:
             return access == "hidden"
     return access == "readable"
 

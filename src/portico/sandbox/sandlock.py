@@ -8,17 +8,19 @@ is made there later cannot be read. A supervisor answers for the network, which 
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from portico.sandbox import sandlock_launcher
-from portico.sandbox.confinement import TEMPORARY, Confinement, SandboxUnavailable
+from portico.sandbox.confinement import Confinement, SandboxUnavailable
 
 NAME = "sandlock"
 _DEVICES = tuple(
-    f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "shm", "ptmx", "pts")
+    f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
 )
+_SHARED_MEMORY = Path("/dev/shm")
 
 
 def wrapper(confinement: Confinement) -> tuple[str, ...]:
@@ -27,12 +29,11 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
         raise SandboxUnavailable("sandlock is for Linux")
     if importlib.util.find_spec("sandlock") is None:
         raise SandboxUnavailable("the package sandlock is not installed")
-    rules = confinement.rules(without=confinement.temporary and TEMPORARY)
+    rules = confinement.rules(unseen=confinement.replaced)
     writable = [str(path) for path, access in rules if access == "writable"]
-    hidden = {path for path, access in rules if access == "hidden"} | {Path("/run"), Path("/dev")}
+    hidden = {path for path, access in rules if access == "hidden"} | confinement.replaced
     settings: dict[str, object] = {}
     if confinement.temporary is not None:
-        hidden.add(TEMPORARY)
         writable.append(str(confinement.temporary))
         settings["env"] = {"TMPDIR": str(confinement.temporary)}
     shown = [str(path) for path, access in rules if access == "readable"]
@@ -41,7 +42,7 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
     denied = [str(path) for path in hidden if any(str(parent) in granted for parent in path.parents)]
     settings["fs_denied"] = denied
     settings["fs_readable"] = [*_beside(hidden), *shown]
-    settings["fs_writable"] = [*writable, *(device for device in _DEVICES if Path(device).exists())]
+    settings["fs_writable"] = [*writable, *_devices(confinement)]
     if confinement.network is None:
         settings |= {"net_allow": ["*:*", "udp://*:*"], "net_allow_bind": ["*"]}
     else:
@@ -52,6 +53,16 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
         settings["fs_denied"] = [*denied, "/proc/kcore"]
     text = msgspec.json.encode(settings).decode()
     return (sys.executable, "-I", str(sandlock_launcher.__file__), text)
+
+
+def _devices(confinement: Confinement) -> Iterator[str]:
+    """Devices that exist, and shared memory, unless files with a rule of their own are there."""
+    yield from (device for device in _DEVICES if Path(device).exists())
+    paths = (*confinement.hidden, *confinement.readable, *confinement.writable)
+    if _SHARED_MEMORY.exists() and not any(
+        Path(os.path.realpath(path)).is_relative_to(_SHARED_MEMORY) for path in paths
+    ):
+        yield str(_SHARED_MEMORY)
 
 
 def _beside(hidden: set[Path]) -> list[str]:

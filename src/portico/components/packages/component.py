@@ -1,0 +1,40 @@
+"""The packages component."""
+
+from collections.abc import Sequence
+
+from portico.components.component import Component, ComponentContext, ComponentUnavailable
+from portico.components.packages.workspace_reader import WorkspaceReader
+from portico.conductor.proxy import Proxy
+
+_MANIFESTS = frozenset(
+    {
+        *(
+            "Cargo.toml",
+            "Cargo.lock",
+            "pyproject.toml",
+            "uv.lock",
+            "poetry.lock",
+            "requirements.txt",
+            "setup.py",
+        ),
+        *("package.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "go.mod", "pom.xml"),
+    }
+)
+
+
+class PackagesComponent(Component):
+    """Offers the sources of packages to any agent."""
+
+    name = "packages"
+    summary = "Sources of the packages that the workspace uses, to search and read"
+
+    def plan(self, context: ComponentContext) -> Sequence[Proxy]:
+        if next(WorkspaceReader(context.workspace).find(_MANIFESTS), None) is None:
+            raise ComponentUnavailable(
+                f"{context.workspace} uses no packages: it has no Cargo.toml, pyproject.toml, requirements.txt, "
+                "package.json, go.mod or pom.xml."
+            )
+        # Late: only sessions with the component need the readers of lockfiles and archives.
+        from portico.components.packages.proxy import PackageTools
+
+        return (PackageTools(context.environ),)
