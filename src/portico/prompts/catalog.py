@@ -97,12 +97,12 @@ class PromptCatalog:
         return InvalidInput(f'Unknown prompt "{name}".', suggestion=hint)
 
 
-def _places(origin: PromptOrigin, folder: Path, ground: Path) -> Iterator[PromptFile]:
-    """List the files of a folder. Neither the folder nor a link in it may lead out of `ground`."""
+def _places(origin: PromptOrigin, folder: Path, boundary: Path) -> Iterator[PromptFile]:
+    """List the files of a folder. Neither the folder nor a link in it may lead out of `boundary`."""
     if not os.path.lexists(folder):
         return
     root = Path(os.path.realpath(folder))
-    if not root.is_relative_to(os.path.realpath(ground)):
+    if not root.is_relative_to(os.path.realpath(boundary)):
         yield _folder(origin, folder, folder, "the folder is a link to a folder outside the workspace")
         return
     waiting = [Path()]

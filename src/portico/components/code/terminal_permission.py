@@ -5,13 +5,14 @@ import secrets
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.components.permission_question import ask_permission
+from portico.components.permission import request_permission
 from portico.conductor.node import ProxyNode
 from portico.mcp.tools import ToolFailure
 
+_ALLOW, _REJECT = "run", "leave"
 _OPTIONS = [
-    acp.PermissionOption(option_id="run", name="Run it in my terminal", kind="allow_once"),
-    acp.PermissionOption(option_id="leave", name="Do not run it", kind="reject_once"),
+    acp.PermissionOption(option_id=_ALLOW, name="Run it in my terminal", kind="allow_once"),
+    acp.PermissionOption(option_id=_REJECT, name="Do not run it", kind="reject_once"),
 ]
 
 
@@ -24,7 +25,7 @@ class TerminalPermission(msgspec.Struct, frozen=True, kw_only=True):
 
 async def request_terminal_permission(node: ProxyNode, asked: TerminalPermission) -> None:
     """Returns when the person agrees. ToolFailure, for the model, if not."""
-    if not await ask_permission(node, _question(asked)):
+    if await request_permission(node, _question(asked)) != _ALLOW:
         raise ToolFailure(
             "The person did not agree, so the command was not run. Go on without it, or ask why."
         )

@@ -15,7 +15,7 @@ import msgspec
 
 from portico.acp import _schema as acp
 from portico.components.editor_tools.asked_calls import AskedCalls
-from portico.components.permission_question import ask_permission
+from portico.components.permission import request_permission
 from portico.components.tool_failure import tool_failure
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
 from portico.conductor.mcp_bridge.session_servers import ChainSession
@@ -32,8 +32,9 @@ from portico.sessions.windows import Window, Windows
 SERVER_NAME = "vscode"
 _ASK = "session/request_permission"
 _LONGEST_DESCRIPTION = 4_000
+_ALLOW = "call"
 _OPTIONS = [
-    acp.PermissionOption(option_id="call", name="Call it", kind="allow_once"),
+    acp.PermissionOption(option_id=_ALLOW, name="Call it", kind="allow_once"),
     acp.PermissionOption(option_id="leave", name="Do not call it", kind="reject_once"),
 ]
 
@@ -87,7 +88,7 @@ class EditorTools(McpProxy):
             raw_input=arguments,
         )
         question = acp.RequestPermissionRequest(session_id=session_id, tool_call=call, options=_OPTIONS)
-        if not await ask_permission(self.node, question):
+        if await request_permission(self.node, question) != _ALLOW:
             raise ToolFailure(f"The person did not agree, so {tool.name} was not called. Go on without it.")
 
 

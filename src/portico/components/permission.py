@@ -1,7 +1,7 @@
-"""Permission questions of components.
+"""Permission requests of components, which pass the permission broker as those of the agent do.
 
-A question passes the permission broker, so that rules and grants apply. It is withdrawn when its answer is no longer
-needed.
+So denials, grants and rules hold for them, and every door can show them. A request is taken back when its answer is
+no longer wanted.
 """
 
 import asyncio
@@ -23,17 +23,16 @@ from portico.rpc.messages import (
 )
 
 
-async def ask_permission(node: ProxyNode, question: acp.RequestPermissionRequest) -> bool:
-    """Whether the answer allows it. ToolFailure, for the model, if the question cannot be asked."""
+async def request_permission(node: ProxyNode, question: acp.RequestPermissionRequest) -> str | None:
+    """The id of the chosen option; None if the request was cancelled. ToolFailure if the person cannot be asked."""
     if not question.session_id:
         raise ToolFailure("The session is still being opened. Call again in your turn.")
     try:
         answer = decode(await _answer(node, question), acp.RequestPermissionResponse)
     except (RpcError, msgspec.DecodeError) as error:
-        raise ToolFailure("The person could not be asked, so nothing was done.") from error
+        raise ToolFailure("The person could not be asked, so it was not done.") from error
     chosen = answer.outcome
-    allowing = {one.option_id for one in question.options if one.kind.startswith("allow")}
-    return isinstance(chosen, acp.SelectedPermissionOutcome) and chosen.option_id in allowing
+    return chosen.option_id if isinstance(chosen, acp.SelectedPermissionOutcome) else None
 
 
 async def _answer(node: ProxyNode, question: acp.RequestPermissionRequest) -> msgspec.Raw:
