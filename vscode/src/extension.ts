@@ -16,7 +16,7 @@ import { showBranchStatus } from "./git/branch-status";
 import { sendKeys, readKeys, handleKey } from "./model-keys";
 import { registerParticipant } from "./models/chat-participant";
 import { ModelProvider, VENDOR } from "./models/model-provider";
-import { RunningTurns } from "./models/running-turns";
+import { RunningTurns } from "./models/open-turns";
 import type { Services } from "./services";
 import { locateProgram } from "./server/program-locator";
 import { environmentFolder, Installer } from "./server/installer";

@@ -9,7 +9,7 @@ import { applyEdits, unsavedPaths, unsavedText } from "./workspace-edits";
 import { lookUp } from "./language-lookups";
 import { runInTerminal } from "./user-terminal";
 import { availableTools, invokeTool, type WindowTool } from "./window-tools";
-import type { RunningTurns } from "../models/running-turns";
+import type { RunningTurns } from "../models/open-turns";
 
 /** Attaches the window and keeps it attached. Tools that came with a request are called by the turn that runs it. */
 export function attachWindow({ server, connection, folders }: Services, turns: RunningTurns): AttachedWindow {

@@ -17,7 +17,7 @@ import {
 } from "./model-request";
 import { listedAgent, listedModel, type ListedModel } from "./listed-models";
 import { withHistory, splitPrompt, ConversationSessions, type ChatMessage } from "./conversation-sessions";
-import { RunningTurn, type RunningTurns, type TurnPart } from "./running-turns";
+import { RunningTurn, type RunningTurns, type TurnPart } from "./open-turns";
 import { startAgentSession, existingSession, runTurn } from "./agent-turn";
 
 export const VENDOR = "portico";

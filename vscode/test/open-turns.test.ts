@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { RunningTurn, RunningTurns, type ToolCall, type TurnPart } from "../src/models/running-turns";
+import { RunningTurn, RunningTurns, type ToolCall, type TurnPart } from "../src/models/open-turns";
 
 const never = new AbortController().signal;
 let turns: RunningTurns;
