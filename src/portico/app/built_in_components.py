@@ -30,6 +30,7 @@ def open_components(
         {
             "editor": BuiltInComponent(partial(EditorComponent, local_editor), adapts_only=True),
             "code": BuiltInComponent(partial(_code, environ, windows)),
+            "editor-tools": BuiltInComponent(partial(_editor_tools, windows)),
             "skills": BuiltInComponent(
                 component_class("portico.components.skills.component:SkillsComponent")
             ),
@@ -66,3 +67,9 @@ def _file_sources(windows: "EditorWindows | None") -> "FileSources":
 
     of_session = (lambda _, workspace: LocalFiles(workspace)) if windows is None else windows.editors.files
     return FileSources(of_session, LocalFiles)
+
+
+def _editor_tools(windows: "EditorWindows | None") -> Component:
+    from portico.components.editor_tools.component import EditorToolsComponent
+
+    return EditorToolsComponent(None if windows is None else windows.windows)
