@@ -26,6 +26,7 @@ def open_components(windows: "EditorWindows | None" = None) -> ComponentRegistry
             "history": BuiltInComponent(
                 component_class("portico.components.history.component:HistoryComponent")
             ),
+            # Last, next to the agent: other tools must not join its research sessions.
             "packages": BuiltInComponent(
                 component_class("portico.components.packages.component:PackagesComponent")
             ),

@@ -12,13 +12,13 @@ from portico.components.component import ComponentContext, ComponentUnavailable
 from portico.components.packages.component import PackagesComponent
 from portico.components.packages.descriptions import MOST_BYTES
 from portico.components.packages.library import PackageLibrary
-from portico.components.packages.proxy import package_tools
+from portico.components.packages.tools import package_tools
 from portico.mcp.tools import ToolCall, ToolFailure
 from tests.conductor.mcp_support import ask, call, introduce, message, open_session
 from tests.conductor.support import chain
 from tests.review.trees import write
 
-TOOLS = ["package_source", "package_search", "package_read", "package_list"]
+TOOLS = ["package_source", "package_search", "package_read", "package_list", "package_query"]
 ITSELF = {"ecosystem": "npm", "name": "thing"}
 
 

@@ -1,10 +1,14 @@
 """The packages component."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from portico.components.component import Component, ComponentContext, ComponentUnavailable
 from portico.components.packages.workspace_reader import WorkspaceReader
 from portico.conductor.proxy import Proxy
+
+if TYPE_CHECKING:
+    from portico.components.packages.research.service import ResearchService
 
 _MANIFESTS = frozenset(
     {
@@ -28,6 +32,9 @@ class PackagesComponent(Component):
     name = "packages"
     summary = "Sources of the packages that the workspace uses, to search and read"
 
+    def __init__(self) -> None:
+        self._research: ResearchService | None = None
+
     def plan(self, context: ComponentContext) -> Sequence[Proxy]:
         if next(WorkspaceReader(context.workspace).find(_MANIFESTS), None) is None:
             raise ComponentUnavailable(
@@ -37,4 +44,12 @@ class PackagesComponent(Component):
         # Late: only sessions with the component need the readers of lockfiles and archives.
         from portico.components.packages.proxy import PackageTools
 
-        return (PackageTools(context.environ),)
+        return (PackageTools(context.environ, self._researches(context)),)
+
+    def _researches(self, context: ComponentContext) -> "ResearchService":
+        """The research of all chains of this process, which share its limit."""
+        from portico.components.packages.research.service import ResearchService
+
+        if self._research is None:
+            self._research = ResearchService(context.environ)
+        return self._research
