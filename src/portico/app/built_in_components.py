@@ -5,21 +5,28 @@ A new one takes a line in `built_in_components`. One that needs nothing is named
 parts of the process gets them from a function of its own.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from portico.components.component import Component
+from portico.components.editor.component import EditorComponent
 from portico.components.registry import BuiltInComponent, ComponentRegistry, component_class
+from portico.sessions.ports import EditorProvider
 
 if TYPE_CHECKING:
     from portico.app.editor_windows import EditorWindows
 
 
-def open_components(windows: "EditorWindows | None" = None) -> ComponentRegistry:
+def open_components(
+    local_editor: Callable[[], EditorProvider], windows: "EditorWindows | None" = None
+) -> ComponentRegistry:
     """The components of this process. `windows` are those that editors can attach to it."""
     return ComponentRegistry(
         {
+            "editor": BuiltInComponent(partial(EditorComponent, local_editor), adapts_only=True),
             "code": BuiltInComponent(partial(_code, windows)),
+            "editor-tools": BuiltInComponent(partial(_editor_tools, windows)),
             "skills": BuiltInComponent(
                 component_class("portico.components.skills.component:SkillsComponent")
             ),
@@ -38,3 +45,9 @@ def _code(windows: "EditorWindows | None") -> Component:
     from portico.components.code.component import CodeComponent
 
     return CodeComponent() if windows is None else CodeComponent(windows.windows, windows.editors.files)
+
+
+def _editor_tools(windows: "EditorWindows | None") -> Component:
+    from portico.components.editor_tools.component import EditorToolsComponent
+
+    return EditorToolsComponent(None if windows is None else windows.windows)

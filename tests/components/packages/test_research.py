@@ -107,9 +107,10 @@ class Agent:
 
 
 @asynccontextmanager
-async def researching(work: Path, **limits: Any) -> AsyncIterator[Agent]:
+async def researching(work: Path, *, seconds: float = 60, most: int = 3) -> AsyncIterator[Agent]:
     environ = {"PATH": os.environ["PATH"], "HOME": str(work), "PORTICO_HOME": str(work.parent / "portico")}
-    async with chain(PackageTools(environ, ResearchService(environ, **limits))) as ends:
+    service = ResearchService(environ, seconds=seconds, most=most)
+    async with chain(PackageTools(environ, lambda: service)) as ends:
         await introduce(ends, acp=True)
         (server,) = await open_session(ends, cwd=str(work))
         yield Agent(ends, server["serverId"])
