@@ -94,7 +94,7 @@ architecture: setup
 	$(OUTSIDE_MAKE) $(BIN)/python -m scripts.draw_architecture
 
 bench: setup
-	$(OUTSIDE_MAKE) $(BIN)/python -m bench
+	$(OUTSIDE_MAKE) $(BIN)/python -m bench $(BENCH)
 
 dist: $(DEV_READY) $(PAGE_READY)
 	rm -rf dist
@@ -172,3 +172,12 @@ $(GOLDENS_READY): $(DEV_READY) scripts/fetch_goldens.py
 $(OFFLINE_READY): $(DEV_READY) scripts/fetch_offline_model.py
 	@$(BIN)/python scripts/fetch_offline_model.py
 	@touch $@
+
+# `make bench NAME …` measures only these: the words after it are names of measurements, not targets.
+ifeq (bench,$(firstword $(MAKECMDGOALS)))
+BENCH := $(filter-out bench,$(MAKECMDGOALS))
+ifneq (,$(BENCH))
+.PHONY: $(BENCH)
+$(eval $(BENCH):;@:)
+endif
+endif

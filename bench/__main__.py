@@ -18,6 +18,7 @@ from bench import (
     initialize,
     memory,
     model,
+    packages,
     page,
     prose,
     review,
@@ -41,6 +42,7 @@ MEASUREMENTS = {
     "chain": chain.measure,
     "sandbox": sandbox.measure,
     "skills": skills.measure,
+    "packages": packages.measure,
     "page": page.measure,
     "prose": prose.measure,
     "review": review.measure,
@@ -48,8 +50,8 @@ MEASUREMENTS = {
     "editor": editor.measure,
     "model": model.measure,
 }
-LONG = {"frames": frames.measure}
-"""Measurements that take minutes and run only when they are named."""
+LONG = {"frames": frames.measure, "registries": packages.measure_registries}
+"""Measurements that take minutes or need a network, and run only when they are named."""
 
 
 def main() -> int:

@@ -23,6 +23,7 @@ COMMANDS = {
     "checkpoints": "list, compare and restore your files as they were before each turn",
     "acp": "run any agent behind Portico's proxies, for any ACP editor",
     "agents": "list, install and check agents, and sign in to them",
+    "components": "list what the chain adds for every agent",
     "models": "list, check and choose the model that Porter uses",
     "eval": "measure a model on small repository tasks",
     "auth": "store, remove and list API keys of model providers",

@@ -8,15 +8,18 @@ from typing import get_args
 
 import msgspec
 
-from portico.cli.arguments import CommandGroup, print_json, require_folder
+from portico.cli.arguments import CommandGroup, by_prefix, print_json, require_folder
 from portico.components.packages.cache import CachedPackage, PackageCache
 from portico.components.packages.library import PackageLibrary
 from portico.components.packages.package import Ecosystem, PackageName
+from portico.components.packages.research.history import FindingsStore
 from portico.domain.errors import InvalidInput
-from portico.doors.terminal.sanitizer import clean_line
+from portico.domain.events import format_time
+from portico.doors.terminal.sanitizer import StreamCleaner, clean_line
 
 _ECOSYSTEMS: tuple[Ecosystem, ...] = get_args(Ecosystem)
 _NAME = "such as serde, requests, @types/node, golang.org/x/text or org.slf4j:slf4j-api"
+_SEE_RESEARCH = "See them with: portico packages research"
 _EXAMPLES = "examples:\n  portico packages show pypi requests\n  portico packages clean npm react\n\n"
 
 
@@ -40,6 +43,10 @@ def run(arguments: Sequence[str]) -> int:
     group = CommandGroup("packages", "The sources of packages, for agents to read.", examples=_EXAMPLES)
     group.add("list", "list the packages in the cache, the last used first", _list)
     show = group.add("show", "show where the sources of a package are, fetching them if needed", _show)
+    research = group.add("research", "list what agents found out about packages, the newest first", _research)
+    research.add_argument(
+        "id", metavar="ID", nargs="?", help="findings to show in full (ID or unique prefix)"
+    )
     clean = group.add("clean", "remove packages from the cache", _clean)
     for parser, needed in ((show, None), (clean, "?")):
         parser.add_argument(
@@ -96,6 +103,24 @@ def _show(flags: argparse.Namespace) -> int:
     print(f"  contents  {shown.files:,} files, {_bytes(shown.size)}")
     for note in shown.notes:
         print(f"  note      {clean_line(note)}")
+    return 0
+
+
+def _research(flags: argparse.Namespace) -> int:
+    found = FindingsStore(os.environ).all()
+    if flags.id is not None:
+        key = by_prefix([one.key for one in found], flags.id, "findings", hint=_SEE_RESEARCH)
+        found = [one for one in found if one.key == key]
+    if flags.api:
+        print_json(research=found)
+        return 0
+    if not found:
+        print("No package has been researched yet.")
+    for one in found:
+        title = f"{one.name} {one.version} ({one.ecosystem})"
+        print(f"{one.key[:8]}  {format_time(one.at)[:16]}  {title}  {clean_line(one.question)}")
+        if flags.id is not None:
+            print(StreamCleaner().feed(one.answer))
     return 0
 
 

@@ -5,20 +5,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from portico.acp import _schema as acp
 from portico.components.component import ComponentContext, ComponentUnavailable
+from portico.components.packages.answers import PackageAnswers
 from portico.components.packages.component import PackagesComponent
 from portico.components.packages.descriptions import MOST_BYTES
-from portico.components.packages.library import PackageLibrary
-from portico.components.packages.proxy import package_tools
+from portico.components.packages.options import PackagesOptions
+from portico.components.packages.tools import package_tools
 from portico.mcp.tools import ToolCall, ToolFailure
 from tests.conductor.mcp_support import ask, call, introduce, message, open_session
 from tests.conductor.support import chain
 from tests.review.trees import write
 
-TOOLS = ["package_source", "package_search", "package_read", "package_list"]
+TOOLS = ["package_source", "package_search", "package_read", "package_list", "package_query"]
 ITSELF = {"ecosystem": "npm", "name": "thing"}
 
 
@@ -48,7 +50,8 @@ def environ(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
 
 
 async def use(work: Path, environ: dict[str, str], tool_name: str, **arguments: Any) -> str:
-    tools = package_tools(PackageLibrary(work, environ), environ)
+    answers = PackageAnswers(work, environ, PackagesOptions())
+    tools = package_tools(lambda: answers)
     tool = next(tool for tool in tools if tool.name == tool_name)
     assert tool.read_only
     answer = await tool.run(ToolCall({**ITSELF, **arguments}, "s", str(work), lambda *_: None))
@@ -121,6 +124,8 @@ async def test_the_component_offers_its_tools_to_a_session(work: Path, tmp_path:
     with pytest.raises(ComponentUnavailable, match="uses no packages"):
         PackagesComponent().plan(context)
     write(work, {"app/package.json": "{}"})
+    with pytest.raises(ComponentUnavailable, match="cacheMegabytes"):
+        PackagesComponent().plan(msgspec.structs.replace(context, options={"cacheMegabytes": 0}))
     (proxy,) = PackagesComponent().plan(context)
     async with chain(proxy) as ends:
         await introduce(ends, acp=True)

@@ -1,4 +1,7 @@
-"""Arguments of the package tools, with the descriptions that the model reads."""
+"""Arguments of the package tools, with the descriptions that the model reads.
+
+The tools of a research session work in one package, so theirs are the same without its name.
+"""
 
 from typing import Annotated
 
@@ -6,6 +9,9 @@ import msgspec
 from msgspec import Meta
 
 from portico.components.packages.package import Ecosystem
+
+_Place = Annotated[str, Meta(description="A file or folder inside the package.", max_length=1000)]
+
 
 _Registry = Annotated[
     Ecosystem, Meta(description="The registry: crates (Rust), pypi (Python), npm, go (modules) or maven.")
@@ -26,37 +32,63 @@ _Version = Annotated[
         max_length=200,
     ),
 ]
-_Place = Annotated[str, Meta(description="A file or folder inside the package.", max_length=1000)]
 
 
-class OfPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NamedPackage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ecosystem: _Registry
     name: _Name
     version: _Version = ""
 
 
-class InPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    ecosystem: _Registry
-    name: _Name
-    version: _Version = ""
+class FolderToList(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: _Place = ""
 
 
-class SearchPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    ecosystem: _Registry
-    name: _Name
+class TextToFind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     query: Annotated[str, Meta(description="The text to find.", min_length=1, max_length=1000)]
-    version: _Version = ""
     regex: Annotated[bool, Meta(description="Whether query is a regular expression.")] = False
     ignore_case: bool = False
     path: _Place = ""
     glob: Annotated[str, Meta(description="A pattern for names of files, such as *.py.", max_length=200)] = ""
 
 
-class ReadPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    ecosystem: _Registry
-    name: _Name
+class LinesToRead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="A file inside the package.", min_length=1, max_length=1000)]
-    version: _Version = ""
     line: Annotated[int, Meta(description="The first line, counting from 1.", ge=1)] = 1
     lines: Annotated[int, Meta(description="How many lines.", ge=1, le=2000)] = 250
+
+
+class ListPackage(FolderToList, frozen=True, kw_only=True):
+    ecosystem: _Registry
+    name: _Name
+    version: _Version = ""
+
+
+class SearchPackage(TextToFind, frozen=True, kw_only=True):
+    ecosystem: _Registry
+    name: _Name
+    version: _Version = ""
+
+
+class ReadPackage(LinesToRead, frozen=True, kw_only=True):
+    ecosystem: _Registry
+    name: _Name
+    version: _Version = ""
+
+
+class AskAboutPackage(NamedPackage, frozen=True, kw_only=True):
+    question: Annotated[
+        str,
+        Meta(description="What you want to know, in a sentence or two.", min_length=3, max_length=2000),
+    ]
+
+
+class ReturnedFindings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    findings: Annotated[
+        str,
+        Meta(
+            description="The answer in Markdown, short and exact, with the files and lines that show it.",
+            min_length=1,
+            max_length=100_000,
+        ),
+    ]

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from portico.components.packages.library import PackageSource
+from portico.components.packages.research.history import Findings
 from portico.components.packages.text_search import PackageTextMatches
 from portico.components.packages.tree import PackageFile
 
@@ -66,6 +67,15 @@ def describe_lines(source: PackageSource, path: str, text: str, first: int, coun
         return f"{path} of {heading(source)} has {len(lines):,} lines; there is no line {first:,}."
     head = f"{path} of {heading(source)}, lines {first:,} to {first + len(chosen) - 1:,} of {len(lines):,}:"
     return bounded([head, *(f"{number}\t{_cut(line, 2000)}" for number, line in enumerate(chosen, first))])
+
+
+def describe_findings(source: PackageSource, findings: Findings, *, known: bool) -> str:
+    """What research found, and how."""
+    when = "from earlier research" if known else f"researched in {findings.seconds:g} s"
+    lines = [f"{heading(source)}, {when}:"]
+    if not findings.returned:
+        lines.append("(The research ended without returning findings; these are its last words.)")
+    return bounded([*lines, "", *findings.answer.split("\n")])
 
 
 def heading(source: PackageSource) -> str:

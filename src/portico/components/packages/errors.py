@@ -22,3 +22,7 @@ class RegistryFailed(PeerFailed):
     """The registry, or the program that talks to it, did not deliver."""
 
     code = ErrorCode.NETWORK_TIMEOUT
+
+
+class ResearchFailed(PeerFailed):
+    """A research session ended without findings."""

@@ -20,6 +20,7 @@ from portico.components.packages.registries.go_proxy import GoRegistry
 from portico.components.packages.registries.maven import MavenRegistry
 from portico.components.packages.registries.npm import NpmRegistry
 from portico.components.packages.registries.pypi import PypiRegistry
+from portico.components.packages.shared_tasks import SharedTasks
 from portico.components.packages.tree import PackageTree
 from portico.components.packages.versions.locked_version import LockedVersion
 from portico.components.packages.versions.workspace_versions import workspace_versions
@@ -40,14 +41,6 @@ class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class _Fetch:
-    """A running download, which ends when the last who waits for it gives up."""
-
-    def __init__(self, task: "asyncio.Task[PackageSource]") -> None:
-        self.task = task
-        self.waiting = 0
-
-
 class PackageLibrary:
     """The packages of one workspace, and of one user's cache and registries."""
 
@@ -64,7 +57,7 @@ class PackageLibrary:
             "go": GoRegistry(),
             "maven": MavenRegistry(),
         }
-        self._fetches: dict[PackageQuery, _Fetch] = {}
+        self._fetches: SharedTasks[PackageSource] = SharedTasks()
 
     async def source(self, name: PackageName, version: str = "") -> PackageSource:
         """The sources of a version, or of the one that the workspace uses, or of the latest."""
@@ -106,18 +99,7 @@ class PackageLibrary:
 
     async def _fetch_once(self, query: PackageQuery) -> PackageSource:
         """Fetch a package; two who ask for the same one at once wait for one download."""
-        fetch = self._fetches.get(query)
-        if fetch is None:
-            fetch = _Fetch(asyncio.create_task(self._fetch(query), name=f"fetch of {query.name}"))
-            self._fetches[query] = fetch
-            fetch.task.add_done_callback(lambda _: self._fetches.pop(query, None))
-        fetch.waiting += 1
-        try:
-            return await asyncio.shield(fetch.task)
-        finally:
-            fetch.waiting -= 1
-            if not fetch.waiting:
-                fetch.task.cancel()
+        return await self._fetches.run(query, lambda: self._fetch(query), f"fetch of {query.name}")
 
     async def _fetch(self, query: PackageQuery) -> PackageSource:
         folder = await asyncio.to_thread(self.cache.unfinished_folder)
