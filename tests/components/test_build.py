@@ -4,17 +4,20 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portico.components.build.component import KEPT_RUNS, BuildProxy
+from portico.acp import _schema as acp
+from portico.components.build.component import KEPT_RUNS, BuildComponent, BuildProxy
+from portico.components.component import ComponentContext, ComponentUnavailable
 from portico.conductor.permissions.approvals import FileApprovals
 from portico.conductor.permissions.broker import PermissionBroker
 from portico.conductor.permissions.policy import PermissionPolicy, parse_rule
+from portico.conductor.proxy import Proxy
 from tests.conductor.mcp_support import ask, frame, introduce, message
 from tests.conductor.support import Ends, chain
 from tests.porter.projects import bring_along
@@ -247,3 +250,18 @@ async def test_tools_that_run_something_do_not_say_that_they_only_read(tmp_path:
         await client.open()
         hints = {tool["name"]: tool.get("annotations") for tool in await client.tools()}
         assert hints == {"check": None, "build": None, "test": None, "output": {"readOnlyHint": True}}
+
+
+def test_the_component_is_there_only_where_something_can_be_run(tmp_path: Path, tested: Path) -> None:
+    def plan(folder: Path) -> Sequence[Proxy]:
+        context = ComponentContext(
+            workspace=folder,
+            environ=os.environ,
+            editor=acp.ClientCapabilities(),
+            agent=acp.AgentCapabilities(),
+        )
+        return BuildComponent().plan(context)
+
+    assert len(plan(tested)) == 1
+    with pytest.raises(ComponentUnavailable, match="No tool was found"):
+        plan(tmp_path)
