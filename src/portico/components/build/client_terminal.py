@@ -67,7 +67,9 @@ async def permit_command(proxy: Proxy, line: TerminalCommandLine) -> None:
     )
     question = acp.RequestPermissionRequest(session_id=line.session_id, tool_call=call, options=_OPTIONS)
     if await request_permission(proxy.node, question) != _ALLOW:
-        raise ToolFailure("The person did not agree, so the command was not run. Go on without it, or ask why.")
+        raise ToolFailure(
+            "The person did not agree, so the command was not run. Go on without it, or ask why."
+        )
 
 
 async def run_in_terminal(proxy: Proxy, line: TerminalCommandLine) -> FinishedCommand:
@@ -85,7 +87,9 @@ async def run_in_terminal(proxy: Proxy, line: TerminalCommandLine) -> FinishedCo
         status: acp.WaitForTerminalExitResponse | None = None
         with suppress(TimeoutError):
             async with asyncio.timeout(line.seconds):
-                status = decode(await _ask(proxy, "terminal/wait_for_exit", named), acp.WaitForTerminalExitResponse)
+                status = decode(
+                    await _ask(proxy, "terminal/wait_for_exit", named), acp.WaitForTerminalExitResponse
+                )
                 ended = True
         shown = decode(await _ask(proxy, "terminal/output", named), acp.TerminalOutputResponse)
         if status is None:
@@ -106,10 +110,14 @@ async def _create(proxy: Proxy, line: TerminalCommandLine) -> str:
         output_byte_limit=OUTPUT_LIMIT,
     )
     try:
-        return decode(await proxy.ask_client("terminal/create", request), acp.CreateTerminalResponse).terminal_id
+        return decode(
+            await proxy.ask_client("terminal/create", request), acp.CreateTerminalResponse
+        ).terminal_id
     except RpcError as error:
         if error.code == METHOD_NOT_FOUND:
-            raise ToolFailure(f"The editor has no terminals. Run it with your own tools: {line.line}") from error
+            raise ToolFailure(
+                f"The editor has no terminals. Run it with your own tools: {line.line}"
+            ) from error
         raise ToolFailure(f"The command was not started: {error.reason}") from error
     except msgspec.DecodeError as error:
         raise ToolFailure("The command was not started: the editor named no terminal.") from error

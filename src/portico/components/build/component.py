@@ -51,10 +51,15 @@ _OUTPUT = "Reads the whole output of an earlier check, build or test, in pages."
 
 class RunQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tool: Annotated[
-        str, Meta(description="One of the tools that fit, such as pytest or eslint; the best if left out.", max_length=50)
+        str,
+        Meta(
+            description="One of the tools that fit, such as pytest or eslint; the best if left out.",
+            max_length=50,
+        ),
     ] = ""
     args: Annotated[
-        tuple[str, ...], Meta(description="More arguments for the tool: files, a pattern for names.", max_length=100)
+        tuple[str, ...],
+        Meta(description="More arguments for the tool: files, a pattern for names.", max_length=100),
     ] = ()
     folder: Annotated[
         str, Meta(description="The folder of the project, if it is not the one you work in.", max_length=1000)
@@ -98,7 +103,9 @@ class BuildProxy(McpProxy):
             for task, text in _DESCRIPTIONS.items()
         ]
         show = partial(self._output, session)
-        tools.append(Tool("output", _OUTPUT, schema_of(OutputQuery), show, title="Read output", read_only=True))
+        tools.append(
+            Tool("output", _OUTPUT, schema_of(OutputQuery), show, title="Read output", read_only=True)
+        )
         return (ToolServer(SERVER_NAME, tools, instructions=_INSTRUCTIONS),)
 
     def forget(self, session: ChainSession) -> None:
@@ -175,7 +182,11 @@ def _junit_reports(command: ProjectCommand, reports: Path, started: float) -> li
     root = Path(os.path.realpath(command.root))
     places = [Path(os.path.realpath(reports)) / "junit.xml"]
     if command.name == "mvn":
-        places = [place for pattern in ("", "*/") for place in root.glob(f"{pattern}target/surefire-reports/TEST-*.xml")]
+        places = [
+            place
+            for pattern in ("", "*/")
+            for place in root.glob(f"{pattern}target/surefire-reports/TEST-*.xml")
+        ]
     found = []
     for place in places[:_MOST_REPORTS]:
         try:
