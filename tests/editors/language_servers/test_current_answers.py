@@ -1,4 +1,4 @@
-"""Answers are about the files as they are now: whoever changed them, however the server tells its problems."""
+"""Answers are about the files as they are now, however they were changed and however the server tells its problems."""
 
 import asyncio
 from pathlib import Path

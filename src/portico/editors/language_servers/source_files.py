@@ -1,6 +1,6 @@
 """Source files of a tree: reading them, and what has changed on the disk since the last look.
 
-A tree is compared as a whole before each answer, so a change is noticed whoever made it: an agent, a shell command, an
+A tree is compared as a whole before each answer, so every change is noticed: by an agent, a shell command, an
 apply, a restore, or the person's own editor.
 """
 
