@@ -15,7 +15,7 @@ from portico.components.registry import BuiltInComponent, ComponentRegistry, com
 from portico.sessions.ports import EditorProvider
 
 if TYPE_CHECKING:
-    from portico.app.editor_windows import EditorWindows
+    from portico.chains.editor_windows import EditorWindows
 
 
 def open_components(
