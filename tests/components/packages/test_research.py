@@ -107,9 +107,10 @@ class Agent:
 
 
 @asynccontextmanager
-async def researching(work: Path, **limits: Any) -> AsyncIterator[Agent]:
+async def researching(work: Path, *, seconds: float = 60, most: int = 3) -> AsyncIterator[Agent]:
     environ = {"PATH": os.environ["PATH"], "HOME": str(work), "PORTICO_HOME": str(work.parent / "portico")}
-    async with chain(PackageTools(environ, ResearchService(environ, **limits))) as ends:
+    service = ResearchService(environ, seconds=seconds, most=most)
+    async with chain(PackageTools(environ, lambda: service)) as ends:
         await introduce(ends, acp=True)
         (server,) = await open_session(ends, cwd=str(work))
         yield Agent(ends, server["serverId"])
@@ -265,6 +266,29 @@ async def test_a_caller_that_gives_up_stops_the_research(work: Path) -> None:
         received = [await agent.ends.agent.receive(), await agent.ends.agent.receive()]
         assert {one.get("method", "answer") for one in received} == {"session/cancel", "answer"}
         assert (await agent.card())["status"] == "failed"
+
+
+async def test_stopping_the_turn_stops_the_research(work: Path) -> None:
+    async with researching(work) as agent:
+        await agent.begin()
+        agent.ends.client.send(frame(method="session/cancel", params={"sessionId": "s"}))
+        assert (await agent.received("session/cancel"))["params"] == {"sessionId": "s"}
+        received = [await agent.ends.agent.receive(), await agent.ends.agent.receive()]
+        assert {one.get("params", {}).get("sessionId", one.get("id")) for one in received} == {
+            "research-1",
+            "q",
+        }
+        assert (await agent.card())["content"][0]["content"]["text"] == "The research was stopped."
+
+
+async def test_an_agent_that_fails_in_its_research_is_named(work: Path) -> None:
+    async with researching(work) as agent:
+        prompt = await agent.begin()
+        agent.ends.agent.send(frame(id=prompt["id"], error={"code": -32603, "message": "out of credit"}))
+        assert (await agent.card())["status"] == "failed"
+        text, failed = await agent.answer()
+        assert failed
+        assert "out of credit" in text
 
 
 async def test_two_who_ask_the_same_share_one_research(work: Path) -> None:

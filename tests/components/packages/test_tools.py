@@ -5,13 +5,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from portico.acp import _schema as acp
 from portico.components.component import ComponentContext, ComponentUnavailable
+from portico.components.packages.answers import PackageAnswers
 from portico.components.packages.component import PackagesComponent
 from portico.components.packages.descriptions import MOST_BYTES
-from portico.components.packages.library import PackageLibrary
+from portico.components.packages.options import PackagesOptions
 from portico.components.packages.tools import package_tools
 from portico.mcp.tools import ToolCall, ToolFailure
 from tests.conductor.mcp_support import ask, call, introduce, message, open_session
@@ -48,7 +50,8 @@ def environ(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
 
 
 async def use(work: Path, environ: dict[str, str], tool_name: str, **arguments: Any) -> str:
-    tools = package_tools(PackageLibrary(work, environ), environ)
+    answers = PackageAnswers(work, environ, PackagesOptions())
+    tools = package_tools(lambda: answers)
     tool = next(tool for tool in tools if tool.name == tool_name)
     assert tool.read_only
     answer = await tool.run(ToolCall({**ITSELF, **arguments}, "s", str(work), lambda *_: None))
@@ -98,6 +101,21 @@ async def test_mistakes_are_answered_with_words(work: Path, environ: dict[str, s
             await use(work, environ, name, **arguments)
 
 
+async def test_a_search_follows_no_link_out_of_the_package(tmp_path: Path, environ: dict[str, str]) -> None:
+    outside = tmp_path / "outside"
+    write(outside, {"key.txt": "mine"})
+    site = tmp_path / "work/.venv/lib/python3.12/site-packages"
+    write(site, {"evil-1.0.dist-info/RECORD": "evil/__init__.py,,\nfine.py,,\n", "fine.py": "mine too"})
+    (site / "evil").symlink_to(outside)
+    itself = {"ecosystem": "pypi", "name": "evil"}
+    found = await use(tmp_path / "work", environ, "package_search", **itself, query="mine")
+    assert found.endswith("1 matches:\nfine.py:1: mine too")
+    with pytest.raises(ToolFailure, match="no file or folder evil"):
+        await use(tmp_path / "work", environ, "package_search", **itself, query="mine", path="evil")
+    with pytest.raises(ToolFailure, match="cannot be read"):
+        await use(tmp_path / "work", environ, "package_read", **itself, path="evil/key.txt")
+
+
 async def test_lines_are_read_in_portions(work: Path, environ: dict[str, str]) -> None:
     answer = await use(work, environ, "package_read", path="lib/code.js", line=2, lines=1)
     assert answer == "lib/code.js of thing 1.0.0 (npm), lines 2 to 2 of 3:\n2\t// TODO: Two"
@@ -121,6 +139,8 @@ async def test_the_component_offers_its_tools_to_a_session(work: Path, tmp_path:
     with pytest.raises(ComponentUnavailable, match="uses no packages"):
         PackagesComponent().plan(context)
     write(work, {"app/package.json": "{}"})
+    with pytest.raises(ComponentUnavailable, match="cacheMegabytes"):
+        PackagesComponent().plan(msgspec.structs.replace(context, options={"cacheMegabytes": 0}))
     (proxy,) = PackagesComponent().plan(context)
     async with chain(proxy) as ends:
         await introduce(ends, acp=True)

@@ -1,9 +1,10 @@
 """The packages component."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from portico.components.component import Component, ComponentContext, ComponentUnavailable
+from portico.components.packages.options import PackagesOptions, read_options
 from portico.components.packages.workspace_reader import WorkspaceReader
 from portico.conductor.proxy import Proxy
 
@@ -41,15 +42,21 @@ class PackagesComponent(Component):
                 f"{context.workspace} uses no packages: it has no Cargo.toml, pyproject.toml, requirements.txt, "
                 "package.json, go.mod or pom.xml."
             )
-        # Late: only sessions with the component need the readers of lockfiles and archives.
-        from portico.components.packages.proxy import PackageTools
+        from portico.components.packages.proxy import (
+            PackageTools,
+        )  # Late: not every session has the component.
 
-        return (PackageTools(context.environ, self._researches(context)),)
+        options = read_options(context.options)
+        return (
+            PackageTools(context.environ, lambda: self._shared_research(context.environ, options), options),
+        )
 
-    def _researches(self, context: ComponentContext) -> "ResearchService":
-        """The research of all chains of this process, which share its limit."""
+    def _shared_research(self, environ: Mapping[str, str], options: PackagesOptions) -> "ResearchService":
+        """The research of all chains of this process, with the options of the first."""
         from portico.components.packages.research.service import ResearchService
 
         if self._research is None:
-            self._research = ResearchService(context.environ)
+            self._research = ResearchService(
+                environ, seconds=options.research_seconds, most=options.research_at_once
+            )
         return self._research

@@ -1,8 +1,10 @@
-"""The tools that read packages: for any package, and for the one package of a research session."""
+"""Declarations of the package tools. What they do is imported with the first call, so that sessions start quickly."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,19 +17,12 @@ from portico.components.packages.arguments import (
     SearchPackage,
     TextToFind,
 )
-from portico.components.packages.descriptions import (
-    MOST_MATCHES,
-    describe_files,
-    describe_lines,
-    describe_matches,
-    describe_source,
-)
-from portico.components.packages.library import PackageLibrary, PackageSource
-from portico.components.packages.package import PackageName
-from portico.components.packages.text_search import PackageTextQuery, search_tree
 from portico.components.tool_failure import tool_failure
 from portico.domain.errors import PorticoError
 from portico.mcp.tools import Tool, ToolCall, schema_of
+
+if TYPE_CHECKING:
+    from portico.components.packages.answers import PackageAnswers, ResearchAnswers
 
 _SOURCE = """Finds the sources of a package in the version that the workspace uses, and tells what is in them.
 
@@ -43,49 +38,40 @@ _LIST = "Lists the files of a package, or those in one of its folders."
 _Run = Callable[[ToolCall], Awaitable[str]]
 
 
-def package_tools(library: PackageLibrary, environ: Mapping[str, str]) -> list[Tool]:
-    """Tools for any package of a workspace."""
-
-    async def source(call: ToolCall) -> str:
-        return await _overview(await find_source(library, call.read(NamedPackage)))
-
-    async def search(call: ToolCall) -> str:
-        asked = call.read(SearchPackage)
-        return await _search(environ, await find_source(library, asked), asked)
-
-    async def read(call: ToolCall) -> str:
-        asked = call.read(ReadPackage)
-        return await _read(await find_source(library, asked), asked)
-
-    async def listed(call: ToolCall) -> str:
-        asked = call.read(ListPackage)
-        return await _list(await find_source(library, asked), asked)
-
+def package_tools(answers: "Callable[[], PackageAnswers]") -> list[Tool]:
+    """Tools for any package of a workspace. `answers` is called with each call."""
     return [
-        reading_tool("package_source", "Find the sources of a package", _SOURCE, NamedPackage, source),
-        reading_tool("package_search", "Search in a package", _SEARCH, SearchPackage, search),
-        reading_tool("package_read", "Read a file of a package", _READ, ReadPackage, read),
-        reading_tool("package_list", "List files of a package", _LIST, ListPackage, listed),
+        reading_tool(
+            "package_source",
+            "Find the sources of a package",
+            _SOURCE,
+            NamedPackage,
+            lambda call: answers().source(call),
+        ),
+        reading_tool(
+            "package_search",
+            "Search in a package",
+            _SEARCH,
+            SearchPackage,
+            lambda call: answers().search(call),
+        ),
+        reading_tool(
+            "package_read", "Read a file of a package", _READ, ReadPackage, lambda call: answers().read(call)
+        ),
+        reading_tool(
+            "package_list", "List files of a package", _LIST, ListPackage, lambda call: answers().list(call)
+        ),
     ]
 
 
-def research_tools(source: PackageSource, environ: Mapping[str, str]) -> list[Tool]:
+def research_tools(answers: "ResearchAnswers") -> list[Tool]:
     """The same tools for one package."""
-
-    async def overview(call: ToolCall) -> str:
-        asked = call.read(FolderToList)
-        return await (_list(source, asked) if asked.path else _overview(source))
-
-    async def search(call: ToolCall) -> str:
-        return await _search(environ, source, call.read(TextToFind))
-
-    async def read(call: ToolCall) -> str:
-        return await _read(source, call.read(LinesToRead))
-
     return [
-        reading_tool("package_source", "See what is in the package", _OVERVIEW, FolderToList, overview),
-        reading_tool("package_search", "Search in the package", _SEARCH, TextToFind, search),
-        reading_tool("package_read", "Read a file of the package", _READ, LinesToRead, read),
+        reading_tool(
+            "package_source", "See what is in the package", _OVERVIEW, FolderToList, answers.overview
+        ),
+        reading_tool("package_search", "Search in the package", _SEARCH, TextToFind, answers.search),
+        reading_tool("package_read", "Read a file of the package", _READ, LinesToRead, answers.read),
     ]
 
 
@@ -94,41 +80,10 @@ def reading_tool(name: str, title: str, description: str, arguments: type[msgspe
     return Tool(name, description, schema_of(arguments), partial(_answer, run), title=title, read_only=True)
 
 
-AnyNamed = NamedPackage | SearchPackage | ReadPackage | ListPackage
-
-
-async def find_source(library: PackageLibrary, asked: AnyNamed) -> PackageSource:
-    return await library.source(PackageName.parse(asked.ecosystem, asked.name), asked.version)
-
-
 async def _answer(run: _Run, call: ToolCall) -> str:
+    # In a thread: it takes a tenth of a second, once.
+    await asyncio.to_thread(import_module, "portico.components.packages.answers")
     try:
         return await run(call)
     except PorticoError as error:
         raise tool_failure(error) from error
-
-
-async def _overview(source: PackageSource) -> str:
-    return describe_source(source, await asyncio.to_thread(list, source.tree.files()))
-
-
-async def _search(environ: Mapping[str, str], source: PackageSource, asked: TextToFind) -> str:
-    query = PackageTextQuery(
-        text=asked.query,
-        is_regex=asked.regex,
-        ignore_case=asked.ignore_case,
-        path=asked.path,
-        glob=asked.glob,
-    )
-    found = await search_tree(source.tree, query, environ, limit=MOST_MATCHES)
-    return describe_matches(source, found, asked.query)
-
-
-async def _read(source: PackageSource, asked: LinesToRead) -> str:
-    text = await asyncio.to_thread(source.tree.read, asked.path)
-    return describe_lines(source, asked.path, text, asked.line, asked.lines)
-
-
-async def _list(source: PackageSource, asked: FolderToList) -> str:
-    path = source.tree.locate(asked.path)
-    return describe_files(source, path, await asyncio.to_thread(list, source.tree.files()))

@@ -9,17 +9,12 @@ from portico.components.packages.library import PackageSource
 from portico.components.packages.research.history import Findings, FindingsStore, findings_key
 from portico.components.packages.shared_tasks import SharedTasks
 
-RESEARCH_SECONDS = 240.0
-MOST_AT_ONCE = 3
-
 Research = Callable[[], Awaitable[tuple[str, bool]]]
 """Asks an agent; the findings, and whether it returned them."""
 
 
 class ResearchService:
-    def __init__(
-        self, environ: Mapping[str, str], *, seconds: float = RESEARCH_SECONDS, most: int = MOST_AT_ONCE
-    ) -> None:
+    def __init__(self, environ: Mapping[str, str], *, seconds: float, most: int) -> None:
         self._store = FindingsStore(environ)
         self._seconds = seconds
         self._places = asyncio.Semaphore(most)

@@ -53,6 +53,7 @@ class ResearchSession:
         self._calls = ToolCallTracker()
         self._returned: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._said = ""
+        self.folder = str(source.tree.root)
         self.session_id: str | None = None
 
     def return_findings(self, text: str) -> bool:
@@ -84,11 +85,10 @@ class ResearchSession:
                 asked.cancel()
 
     async def _open(self, servers: list[Raw]) -> None:
-        root = str(self._source.tree.root)
-        placed = to_meta(SessionPlacement(workspace=root, reads_only=True))
+        placed = to_meta(SessionPlacement(workspace=self.folder, reads_only=True))
         try:
             made = await self._proxy.ask_agent(
-                "session/new", {"cwd": root, "mcpServers": servers, "_meta": placed}
+                "session/new", {"cwd": self.folder, "mcpServers": servers, "_meta": placed}
             )
         except RpcError as error:
             raise SecondSessionRefused(
