@@ -62,7 +62,7 @@ def registry(environ: dict[str, str], tools: Callable[[], Component] = Tools) ->
     return ComponentRegistry(
         {
             "editor": BuiltInComponent(
-                lambda: EditorComponent(lambda: LocalEditorProvider(environ)), adapts_only=True
+                lambda: EditorComponent(lambda: LocalEditorProvider(environ)), is_adapter=True
             ),
             "tools": BuiltInComponent(tools),
         }

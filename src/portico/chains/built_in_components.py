@@ -24,7 +24,7 @@ def open_components(
     """The components of this process. `windows` are those that editors can attach to it."""
     return ComponentRegistry(
         {
-            "editor": BuiltInComponent(partial(EditorComponent, local_editor), adapts_only=True),
+            "editor": BuiltInComponent(partial(EditorComponent, local_editor), is_adapter=True),
             "code": BuiltInComponent(partial(_code, windows)),
             "editor-tools": BuiltInComponent(partial(_editor_tools, windows)),
             "skills": BuiltInComponent(

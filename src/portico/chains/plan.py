@@ -11,7 +11,7 @@ From the client's side:
 | path translation, proposals   | where changes can be reviewed                                                 |
 | adapters of components        | for what the editor lacks, by its `initialize`                                |
 | permissions                   | always                                                                        |
-| components                    | those that are switched on; what they add is decided when the agent answered  |
+| components                    | those that are switched on; what they add depends on the agent's answer       |
 | proxies of the user           | those of `--proxy`, and those that are switched on                            |
 | MCP bridge                    | always; offers the tools as this agent can take them: over ACP, stdio or HTTP |
 """
@@ -120,7 +120,7 @@ class ChainPlan:
             *(
                 ComponentNode(choice.name, partial(self._plan, choice), self._left_out)
                 for choice in self._chosen
-                if not choice.adapts_only
+                if not choice.is_adapter
             ),
             *proxies,
             ProxyNode(McpBridge(parts.options.mcp_bridge)),
@@ -172,6 +172,8 @@ class ChainPlan:
         def adapt() -> list[Proxy]:
             found: list[Proxy] = []
             for choice in self._chosen:
+                if not choice.is_adapter and choice.package is None:
+                    continue
                 context = AdapterContext(
                     workspace=self._workspace, environ=parts.environ, editor=editor, options=choice.options
                 )
