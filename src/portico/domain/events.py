@@ -30,6 +30,7 @@ from portico.domain.values import (
     PermissionOption,
     PermissionScope,
     PlanEntry,
+    PromptReference,
     QuestionField,
     QuestionValue,
     TerminalOutput,
@@ -77,12 +78,13 @@ class StateChanged(Payload, frozen=True):
 
 
 class PromptSubmitted(Payload, frozen=True):
-    """A prompt that a person sent. `prompt_id` is set if it waited in the queue."""
+    """A prompt that a person sent. `prompt_id` is set if it waited in the queue, `prompt` if it is from a file."""
 
     kind = "prompt_submitted"
     text: str
     blocks: tuple[Raw, ...] = ()
     prompt_id: str | None = None
+    prompt: PromptReference | None = None
 
 
 class TextDelta(Payload, frozen=True):
