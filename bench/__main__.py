@@ -18,11 +18,13 @@ from bench import (
     initialize,
     memory,
     model,
+    packages,
     page,
     prose,
     review,
     roundtrip,
     sandbox,
+    skills,
     startup,
     tail,
     updates,
@@ -39,6 +41,8 @@ MEASUREMENTS = {
     "roundtrip": roundtrip.measure,
     "chain": chain.measure,
     "sandbox": sandbox.measure,
+    "skills": skills.measure,
+    "packages": packages.measure,
     "page": page.measure,
     "prose": prose.measure,
     "review": review.measure,
@@ -46,8 +50,8 @@ MEASUREMENTS = {
     "editor": editor.measure,
     "model": model.measure,
 }
-LONG = {"frames": frames.measure}
-"""Measurements that take minutes and run only when they are named."""
+LONG = {"frames": frames.measure, "registries": packages.measure_registries}
+"""Measurements that take minutes or need a network, and run only when they are named."""
 
 
 def main() -> int:

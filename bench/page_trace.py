@@ -66,8 +66,8 @@ def typed_keys(trace: bytes, since: float, count: int) -> Sequence[Key]:
 def _key(
     down: dict[str, Any], change: dict[str, Any], tasks: Iterable[_Task], pictures: Iterable[_Task]
 ) -> Key:
-    told, begin = down["args"]["data"], float(down["ts"])
-    handled = (change["args"]["data"]["processingEnd"] - told["timeStamp"]) * 1e3
+    data, begin = down["args"]["data"], float(down["ts"])
+    handled = (change["args"]["data"]["processingEnd"] - data["timeStamp"]) * 1e3
     painted = next((one.end - begin for one in pictures if one.begin >= begin + handled), None)
     if painted is None:
         raise MeasurementFailed("the trace does not tell when a key was painted")
@@ -77,7 +77,7 @@ def _key(
         work=sum(task.work for task in meanwhile) / 1e6,
         undisturbed=(painted - sum(task.duration - task.work for task in meanwhile)) / 1e6,
         painted=painted / 1e6,
-        shown=told["duration"] / 1e3,
+        shown=data["duration"] / 1e3,
     )
 
 
@@ -103,7 +103,7 @@ def _inputs(events: Iterable[dict[str, Any]], kind: str, since: float) -> list[d
 
 
 def _pictures(events: Iterable[dict[str, Any]]) -> Sequence[_Task]:
-    """When the page handed a picture over; whatever it was told before is in it."""
+    """When the page handed a picture over; everything it did before is in it."""
     found = [_task(one) for one in events if one["name"] == "Commit" and one["ph"] == "X"]
     return sorted(found, key=lambda one: one.begin)
 

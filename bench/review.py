@@ -88,9 +88,9 @@ class _Work:
         await review.begin_turn("change all of it")
         self.write(review.folder)
         started = time.perf_counter()
-        told = await review.end_turn()
+        payloads = await review.end_turn()
         proposed = time.perf_counter() - started
-        (proposal,) = (one for one in told if isinstance(one, ProposalUpdated))
+        (proposal,) = (one for one in payloads if isinstance(one, ProposalUpdated))
         started = time.perf_counter()
         outcome = await self._reviews.apply(session, proposal.proposal_id, proposal.revision)
         applied = time.perf_counter() - started

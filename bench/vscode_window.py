@@ -71,10 +71,12 @@ class VsCodeHome:
     def link(self) -> str:
         """To the chat page for a browser, at the server that the extension has started."""
         words = [PORTICO, "serve", "--detach", "--api"]
-        told = subprocess.run(words, env=self.environ, cwd=self.workspace, capture_output=True, check=False)
-        if told.returncode != 0:
+        started = subprocess.run(
+            words, env=self.environ, cwd=self.workspace, capture_output=True, check=False
+        )
+        if started.returncode != 0:
             raise MeasurementFailed("the server of the extension does not answer")
-        serving = json.loads(told.stdout)
+        serving = json.loads(started.stdout)
         return f"{serving['url']}#token={Path(serving['tokenFile']).read_text().strip()}"
 
     def stop(self) -> None:

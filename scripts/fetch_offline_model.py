@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from portico.porter.models.offline.download import fetch_model
+from portico.porter.models.offline.download import pull_model
 from portico.porter.models.offline.model_files import DEFAULT
 
 
@@ -14,7 +14,7 @@ def offline_model() -> Path:
     home = Path(sys.prefix) / "share" / "portico-offline"
     # The pins of this project are not meant for it.
     environ = {name: value for name, value in os.environ.items() if "CONSTRAINT" not in name}
-    return asyncio.run(fetch_model(DEFAULT, {**environ, "PORTICO_HOME": str(home)}, lambda *_: None))
+    return asyncio.run(pull_model(DEFAULT, {**environ, "PORTICO_HOME": str(home)}, lambda _: None))
 
 
 if __name__ == "__main__":

@@ -76,8 +76,8 @@ def _set_up(data: Path, program: Path) -> None:
 
 def _runs(program: Path) -> bool:
     """Whether Portico's server is up already; then it is not ours to end."""
-    told = subprocess.run([program, "status", "--api"], capture_output=True, check=False).stdout
-    return bool(json.loads(told or "{}").get("running"))
+    output = subprocess.run([program, "status", "--api"], capture_output=True, check=False).stdout
+    return bool(json.loads(output or "{}").get("running"))
 
 
 def _install(command: Sequence[str], vsix: Path) -> None:

@@ -161,10 +161,10 @@ def trace_host(program: str) -> Walk:
             started = _call(address["port"], token, "StartSession", {"mode": "REVIEW_MODE_PROPOSAL"})
             detail = json.loads(started)["session"]
             session_id = detail.get("sessionId") or detail["summary"]["sessionId"]
-            told = _call(
+            answer = _call(
                 address["port"], token, "Invoke", {"sessionId": session_id, "text": PROMPT}, stream=True
             )
-            if b"turnEnded" not in told:
+            if b"turnEnded" not in answer:
                 raise SystemExit("The turn did not end as it should.")
             server.send_signal(signal.SIGUSR2)
             _wait_for(lambda: output if output.exists() else None)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 from unittest.mock import patch
 
-from portico.app.chain import ChainPlan
+from portico.chains.plan import ChainPlan
 from portico.cli import acp
 from portico.conductor.node import ChainNode, ProxyNode
 from portico.conductor.proxy import Proxy
@@ -27,7 +27,7 @@ class Looking(Proxy):
 def main() -> int:
     count = int(sys.argv[1])
 
-    async def nodes(*_: object) -> Sequence[ChainNode]:
+    async def nodes(*_: object, **__: object) -> Sequence[ChainNode]:
         return [ProxyNode(Looking()) for _ in range(count)]
 
     with patch.object(ChainPlan, "nodes", nodes):

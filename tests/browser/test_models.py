@@ -119,6 +119,6 @@ async def test_the_list_of_models_leads_to_more_of_them_and_a_key_can_be_taken_a
     await dialog.get_by_role("button", name="Delete key").click()
     await expect(dialog.get_by_text("GROQ_API_KEY deleted.")).to_be_visible()
     await expect(dialog.get_by_label("Provider").locator("option", has_text="Groq")).to_have_text("Groq")
-    await dialog.get_by_label("Provider").select_option("a tiny model on this machine")
-    await expect(dialog.get_by_text("download it with: portico models pull smollm2")).to_be_visible()
+    await dialog.get_by_label("Provider").select_option("a model on this machine")
+    await expect(dialog.get_by_text("download one with: portico models pull qwen2.5-coder")).to_be_visible()
     await expect(dialog.get_by_role("button", name="Connect", exact=True)).to_have_count(0)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.model_endpoint import BAD_KEY, Answer, ModelEndpoint, Refuse, Reply, Say
-from tests.support.offline import have_offline_model
+from tests.support.offline import gguf, have_offline_model
 from tests.support.program import Portico
 from tests.support.serving import Server, detach
 
@@ -89,7 +89,7 @@ def test_the_list_says_who_is_ready_and_what_the_others_need(portico: Portico) -
     assert "ANTHROPIC_API_KEY in the environment" in listed.text
     assert "· google" in listed.text
     assert "portico auth login google" in listed.text
-    assert "portico models pull smollm2" in listed.text
+    assert "portico models pull qwen2.5-coder" in listed.text
     assert "secret-key" not in listed.text + listed.err
 
 
@@ -182,6 +182,27 @@ def test_the_offline_model_is_used_when_it_is_there_and_nothing_else_was_chosen(
     assert ran.api["model"]["name"] == "offline:smollm2"
     assert ran.api["model"]["answer"]
     assert portico.run("models", "pull", "smollm2", "--api").api["fetched"] is False
+
+
+def test_a_model_file_of_the_user_is_pulled_listed_and_deleted(portico: Portico, tmp_path: Path) -> None:
+    path = tmp_path / "mine.gguf"
+    path.write_bytes(gguf(**{"general.license": "mit"}))
+    pulled = portico.run("models", "pull", str(path), "--api").api
+    assert (pulled["model"], pulled["license"]) == ("offline:mine", "mit")
+    listed = portico.run("models", "list")
+    assert "offline:mine  mine; 0 MiB, mit" in listed.text
+    assert "Porter uses offline:mine." in listed.text
+    (one,) = portico.run("models", "list", "--api").api["offline"]
+    assert (one["name"], one["size"]) == ("offline:mine", path.stat().st_size)
+    assert "are free again" in portico.run("models", "rm", "mine").text
+    assert portico.run("models", "list", "--api").api["offline"] == []
+    assert path.exists()
+    assert portico.run("models", "rm", "mine").code == 5
+
+
+def test_use_of_a_model_that_was_not_pulled_says_how_to_pull_it(portico: Portico) -> None:
+    ran = portico.run("models", "use", "offline:qwen2.5-coder")
+    assert "portico models pull qwen2.5-coder" in ran.text
 
 
 def test_pull_of_something_unknown_names_what_there_is(portico: Portico) -> None:

@@ -10,6 +10,7 @@ from portico.components.component import Component, ComponentContext
 from portico.components.registry import BuiltInComponent, ComponentRegistry, ComponentSwitches
 from portico.conductor.proxy import Proxy
 from portico.config.settings import Settings, load_settings
+from portico.editors.local import LocalEditorProvider
 
 PACKAGE = """
 from portico.components.component import Component
@@ -68,7 +69,7 @@ def chosen(registry: ComponentRegistry, found: Settings, *, on: str = "", off: s
 
 
 def test_a_component_is_on_as_it_is_built_in(registry: ComponentRegistry, tmp_path: Path) -> None:
-    assert chosen(registry, settings(tmp_path)) == {"usual": "built in"}
+    assert chosen(registry, settings(tmp_path)) == {"usual": "default"}
 
 
 def test_settings_switch_components_on_and_off_and_give_options(
@@ -89,7 +90,7 @@ def test_flags_go_before_settings_and_off_goes_before_on(registry: ComponentRegi
 
 def test_a_folder_that_is_not_trusted_switches_nothing(registry: ComponentRegistry, tmp_path: Path) -> None:
     found = settings(tmp_path, of_workspace='{"components": {"usual": false, "unusual": true}}')
-    assert chosen(registry, found) == {"usual": "built in"}
+    assert chosen(registry, found) == {"usual": "default"}
 
 
 def test_a_trusted_folder_switches_what_the_user_did_not(registry: ComponentRegistry, tmp_path: Path) -> None:
@@ -102,10 +103,10 @@ def test_the_component_of_a_package_is_off_until_it_is_named_and_trusted(
     registry: ComponentRegistry, package: Path, tmp_path: Path
 ) -> None:
     found = settings(tmp_path / "a", '{"trustedPackages": ["weather"]}')
-    assert chosen(registry, found) == {"usual": "built in"}
-    assert chosen(registry, found, on="weather") == {"usual": "built in", "weather": "--component"}
+    assert chosen(registry, found) == {"usual": "default"}
+    assert chosen(registry, found, on="weather") == {"usual": "default", "weather": "--component"}
     untrusting = settings(tmp_path / "b", '{"components": {"weather": true}}')
-    assert chosen(registry, untrusting) == {"usual": "built in"}
+    assert chosen(registry, untrusting) == {"usual": "default"}
     (weather,) = [one for one in registry.choices(untrusting, ComponentSwitches()) if one.package]
     assert weather.reason == 'the package weather is not in "trustedPackages" of your settings'
     assert not package.exists()
@@ -131,7 +132,7 @@ async def test_a_component_is_made_once_and_closed_once(registry: ComponentRegis
 
 
 def test_the_built_in_components_can_be_made(tmp_path: Path) -> None:
-    registry = open_components()
+    registry = open_components(lambda: LocalEditorProvider({}))
     for choice in registry.choices(settings(tmp_path), ComponentSwitches()):
         component = registry.component(choice, ())
         assert component.name == choice.name

@@ -30,6 +30,9 @@ class Wire:
         for line in lines:
             self.stream.write((line.encode() if isinstance(line, str) else line) + b"\n")
 
+    def send_json(self, **message: Any) -> None:
+        self.send(msgspec.json.encode({"jsonrpc": "2.0", **message}))
+
     async def line(self) -> bytes:
         async with asyncio.timeout(5):
             while not self._lines:

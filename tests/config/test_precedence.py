@@ -116,7 +116,8 @@ class Setup:
     def effective(
         self, name: str, source: str, environ: dict[str, str] | None = None
     ) -> tuple[Any, str, str]:
-        case, user = CASES[name], {}
+        case = CASES[name]
+        user: dict[str, Any] = {}
         if source in ("user", "both"):
             user[name] = case.of_user
         if source in ("trusted", "both"):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.app.chain import ChainOptions
 from portico.app.host import Host, open_host
+from portico.chains.options import ChainOptions
 from portico.domain.events import Event, Notice, PermissionRequested, PermissionResolved, TextDelta
 from portico.domain.ids import SessionId
 from portico.sessions.ports import AgentSpec

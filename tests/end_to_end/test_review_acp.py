@@ -345,6 +345,7 @@ def test_commands_run_in_the_agents_copy(portico: Portico) -> None:
     places = [{}, {"cwd": unusual(portico.workspace)}, {"cwd": f"{unusual(portico.workspace)}/src"}]
     steps = [{"request": {"method": "terminal/create", "params": {**asked, **place}}} for place in places]
     with editing(portico) as editor:
+        editor.capabilities = {**editor.capabilities, "terminal": True}
         editor.turn(editor.open_session(), steps)
         copy = working_copy(portico).parent
         assert [Path(terminal["cwd"]) for terminal in editor.terminals] == [copy, copy, copy / "src"]

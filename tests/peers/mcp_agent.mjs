@@ -1,5 +1,6 @@
 // An agent made with the official TypeScript SDK that takes MCP over ACP.
-// Each prompt is a list of calls as JSON, [server name, method, params]; the outcomes are said back as JSON.
+// The last block of a prompt is a list of calls as JSON, [server name, method, params]; the outcomes are said back as
+// JSON. The call ["", "prompt"] says back the prompt.
 
 import { Readable, Writable } from "node:stream";
 import { agent, McpOverAcpCaller, methods, ndJsonStream, PROTOCOL_VERSION } from "@agentclientprotocol/sdk/unstable";
@@ -38,7 +39,11 @@ const connection = agent({ name: "typescript-peer" })
   .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
     const servers = sessions.get(params.sessionId);
     const said = [];
-    for (const [name, method, inner] of JSON.parse(params.prompt[0].text)) {
+    for (const [name, method, inner] of JSON.parse(params.prompt.at(-1).text)) {
+      if (method === "prompt") {
+        said.push(params.prompt);
+        continue;
+      }
       said.push(await ask(client, servers.get(name) ?? { serverId: name }, method, inner));
     }
     const content = { type: "text", text: JSON.stringify(said) };

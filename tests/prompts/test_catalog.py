@@ -24,8 +24,8 @@ class Shelves:
     def catalog(self) -> PromptCatalog:
         return PromptCatalog(
             [
-                PromptDirectory(path=self.own, origin="workspace", ground=self.workspace),
-                PromptDirectory(path=self.user, origin="user", ground=self.user),
+                PromptDirectory(path=self.own, origin="workspace", boundary=self.workspace),
+                PromptDirectory(path=self.user, origin="user", boundary=self.user),
             ]
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from portico.app.review_proxies import proposal_tool_proxy
+from portico.chains.review_proxies import proposal_tool_proxy
 from portico.conductor.mcp_bridge.bridge import McpBridge
 from portico.conductor.permissions.approvals import FileApprovals
 from portico.conductor.permissions.broker import PermissionBroker

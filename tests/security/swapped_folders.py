@@ -263,7 +263,7 @@ def prompt_reads(ground: Ground) -> Callable[[int], str]:
     (ground.workspace / ".portico").mkdir()
     (ground.workspace / ".portico" / "prompts").symlink_to("../swapped")
     own = ground.workspace / ".portico" / "prompts"
-    catalog = PromptCatalog([PromptDirectory(path=own, origin="workspace", ground=ground.workspace)])
+    catalog = PromptCatalog([PromptDirectory(path=own, origin="workspace", boundary=ground.workspace)])
     return lambda _: str(catalog.find("note"))
 
 

@@ -95,7 +95,7 @@ def test_settings_are_ignored_and_that_is_said(workspace: Path, tmp_path: Path, 
 
 def test_a_prompt_is_listed_with_what_is_wrong(workspace: Path, make: Make) -> None:
     make(workspace / ".portico" / "prompts" / "evil.md")
-    own = PromptDirectory(path=workspace / ".portico" / "prompts", origin="workspace", ground=workspace)
+    own = PromptDirectory(path=workspace / ".portico" / "prompts", origin="workspace", boundary=workspace)
     entries = PromptCatalog([own]).entries()
     assert [(one.prompt, bool(one.problem)) for one in entries] in ([(None, True)], [])
 

@@ -96,4 +96,4 @@ async def test_a_draft_that_comes_after_its_session_was_deleted_leaves_nothing(t
         await host.service.delete(session_id)
         await desks_of(host).write_draft(session_id, "too late", "page")
         assert await host.store.drafted() == frozenset[SessionId]()
-        assert await host.store.desk(session_id) == SessionDraft()
+        assert await host.store.draft(session_id) == SessionDraft()

@@ -380,7 +380,7 @@ class TestEnding:
             assert len(await door.within(asyncio.wait_for(waiting, 5))) == 1
             assert await door.within(asyncio.wait_for(watching, 5)) > 0
             assert await door.host.store.summary(door.session_id) is None
-            assert await door.host.store.desk(door.session_id) == SessionDraft()
+            assert await door.host.store.draft(door.session_id) == SessionDraft()
             with pytest.raises(SessionNotFound):
                 await anext(door.sending("three"))
 

@@ -336,15 +336,15 @@ async def test_a_desk_is_kept_until_it_is_cleared_or_its_session_is_deleted(stor
     desk = SessionDraft(
         draft="a word", client_id="c", queue=(QueuedPrompt(prompt_id="q1", text="x", blocks=(picture,)),)
     )
-    assert await store.desk(ALPHA) == SessionDraft()
+    assert await store.draft(ALPHA) == SessionDraft()
     await store.save_drafts(ALPHA, desk)
-    assert await store.desk(ALPHA) == desk
+    assert await store.draft(ALPHA) == desk
     assert await store.drafted() == {ALPHA}
     await store.save_drafts(ALPHA, SessionDraft(draft=" \n", revision=2))
     assert await store.drafted() == frozenset()
     await store.save_drafts(ALPHA, desk)
     await store.delete(ALPHA)
-    assert await store.desk(ALPHA) == SessionDraft()
+    assert await store.draft(ALPHA) == SessionDraft()
 
 
 async def test_every_change_makes_another_generation(store: Store) -> None:

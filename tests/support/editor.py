@@ -53,6 +53,7 @@ class Editor:
         self.portico = portico
         self.running = portico.start(command, *flags, stdin=subprocess.PIPE, environ=environ)
         self.heard: list[Json] = []
+        self.capabilities: Json = _ALL_FILES
         self._unread: list[bytes] = []
         self._rest = b""
         self._last_id = 0
@@ -88,7 +89,7 @@ class Editor:
         return self.answer_to(self.request(method, params))
 
     def initialize(self) -> Json:
-        return self.call("initialize", {"protocolVersion": 1, "clientCapabilities": _ALL_FILES})
+        return self.call("initialize", {"protocolVersion": 1, "clientCapabilities": self.capabilities})
 
     def open_session(self) -> str:
         """Shake hands if need be, and make a session in the workspace."""

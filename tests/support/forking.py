@@ -18,7 +18,7 @@ COMMANDS = (
     *("serve", "stop", "status", "models", "auth", "trace", "schema", "doctor"),
 )
 # Those, and what they import when they are under way.
-IMPORTED = (*(f"portico.cli.{name}" for name in COMMANDS), "portico.app.review_proxies")
+IMPORTED = (*(f"portico.cli.{name}" for name in COMMANDS), "portico.chains.review_proxies")
 
 
 def heard(line: socket.socket) -> int:

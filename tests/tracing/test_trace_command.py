@@ -113,14 +113,11 @@ class TestRecording:
         editor.answer_to(editor.prompt(session_id, "hello"))
         assert "·node" in said(editor.heard)
         assert editor.hang_up().code == 0
-        assert lines(trace)[1]["links"] == [
-            "editor",
-            "settlement",
-            "permissions",
-            "node",
-            "mcp-bridge",
-            "agent",
-        ]
+        links = lines(trace)[1]["links"]
+        between = links.index("permissions"), links.index("node")
+        assert links[: between[0]] == ["editor", "settlement", "notices", "mcp-servers", "local-editor"]
+        assert "code" in links[slice(*between)]
+        assert links[between[1] :] == ["node", "mcp-bridge", "agent"]
         assert hops(trace, "session/prompt") == ["editor→settlement", "settlement→node", "node→agent"]
         inner = [
             line["frame"]["params"]["method"]

@@ -44,7 +44,7 @@ export function deleteKey(connection: ServerConnection, secrets: SecretStore, na
   });
 }
 
-/** What the page hands over: kept, or forgotten if it is empty. Why not; empty if it was. */
+/** Stores a key from the page, or removes it if it is empty. Returns the reason on failure, else "". */
 export async function handleKey(
   connection: ServerConnection,
   secrets: SecretStore,

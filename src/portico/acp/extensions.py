@@ -143,8 +143,8 @@ class FaultNotification(schema.Wire, frozen=True, kw_only=True):
 
 
 def fault_from(params: Raw) -> Fault:
-    told = codecs.decode_json(params, FaultNotification)
-    return Fault(told.kind, told.detail, told.sample, told.size)
+    fault = codecs.decode_json(params, FaultNotification)
+    return Fault(fault.kind, fault.detail, fault.sample, fault.size)
 
 
 def fault_notification(fault: Fault) -> FaultNotification:
@@ -153,12 +153,12 @@ def fault_notification(fault: Fault) -> FaultNotification:
 
 def not_an_agent() -> RpcError:
     """The failure of a program that asks its client to initialize: it only sends back what it is sent."""
-    told = FailureMeta(
+    failure = FailureMeta(
         code=InvalidInput.code,
         suggestion="Give the command of a program that speaks ACP. The known ones: portico agents list",
     )
     what = "The program answers with what it was sent, so it is not an ACP agent."
-    return RpcError(INVALID_REQUEST, what, to_meta(told))
+    return RpcError(INVALID_REQUEST, what, to_meta(failure))
 
 
 ExtensionMeta = TypeVar(

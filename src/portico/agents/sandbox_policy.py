@@ -56,8 +56,6 @@ class SandboxPolicy:
         self, spec: AgentSpec, workspace: Path, folder: Path | None, *, reads_only: bool
     ) -> AppliedSandbox:
         """The confined start of an agent. Blocks. PermissionDenied if a required sandbox does not work."""
-        from portico.sandbox.backends import find_backend
-
         setting = load_settings(config_folder(self._environ), workspace).sandbox
         setting.check()
         level = self._level(setting, implied=folder is not None or reads_only)
@@ -70,6 +68,8 @@ class SandboxPolicy:
         )
         confined = self._confined(place, spec, level, required=setting.required or self._wish is not None)
         if confined.state is not None and confined.state.level != "none" and not reads_only:
+            from portico.sandbox.backends import find_backend
+
             confinement = place.confinement(None, confined.state.level)
             self._commands[workspace, folder] = partial(find_backend(confinement).wrapper, confinement)
         return confined
@@ -79,8 +79,6 @@ class SandboxPolicy:
 
         With a `tree`, that is what it must not write: one agent may serve sessions in several folders.
         """
-        from portico.sandbox.backends import find_backend
-
         setting = load_settings(config_folder(self._environ), workspace).sandbox
         if self._is_porter(spec) or self._level(setting, implied=implied) == "none":
             return False
@@ -88,6 +86,8 @@ class SandboxPolicy:
         tree = tree or workspace
         if any(tree.is_relative_to(each) or each.is_relative_to(tree) for each in opened):
             return False
+        from portico.sandbox.backends import find_backend
+
         try:
             find_backend(Confinement())
         except SandboxUnavailable:

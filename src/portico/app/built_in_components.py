@@ -5,23 +5,36 @@ A new one takes a line in `built_in_components`. One that needs nothing is named
 parts of the process gets them from a function of its own.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from portico.components.component import Component
+from portico.components.editor.component import EditorComponent
 from portico.components.registry import BuiltInComponent, ComponentRegistry, component_class
+from portico.sessions.ports import EditorProvider
 
 if TYPE_CHECKING:
     from portico.app.editor_windows import EditorWindows
 
 
-def open_components(windows: "EditorWindows | None" = None) -> ComponentRegistry:
+def open_components(
+    local_editor: Callable[[], EditorProvider], windows: "EditorWindows | None" = None
+) -> ComponentRegistry:
     """The components of this process. `windows` are those that editors can attach to it."""
     return ComponentRegistry(
         {
+            "editor": BuiltInComponent(partial(EditorComponent, local_editor), adapts_only=True),
             "code": BuiltInComponent(partial(_code, windows)),
+            "skills": BuiltInComponent(
+                component_class("portico.components.skills.component:SkillsComponent")
+            ),
             "history": BuiltInComponent(
                 component_class("portico.components.history.component:HistoryComponent")
+            ),
+            # Last, next to the agent: other tools must not join its research sessions.
+            "packages": BuiltInComponent(
+                component_class("portico.components.packages.component:PackagesComponent")
             ),
         }
     )

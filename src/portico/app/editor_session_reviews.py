@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from portico.app.host import Host
 from portico.app.local_reviews import LocalReviews, run_to_end
-from portico.app.review_proxies import open_editor_sessions
+from portico.chains.review_proxies import open_editor_sessions
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
 from portico.review.acp.editor_sessions import EditorSession

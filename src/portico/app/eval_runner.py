@@ -8,10 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from portico.app.chain import EDITOR_STATE_VARIABLE, ChainOptions
 from portico.app.host import Host, open_host
 from portico.app.in_process_porter import PORTER_SPEC, InProcessPorters
 from portico.app.local_reviews import LocalReviews
+from portico.chains.options import ChainOptions
+from portico.chains.plan import EDITOR_STATE_VARIABLE
 from portico.client.client_session import until_turn_ends
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.events import PermissionRequested, QuestionAsked, UsageUpdated

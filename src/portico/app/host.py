@@ -3,7 +3,6 @@
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +10,10 @@ from portico import __version__
 from portico.agents.process import LocalAgentLauncher
 from portico.agents.sandbox_policy import SandboxPolicy
 from portico.app.built_in_components import open_components
-from portico.app.chain import NO_CHAIN_OPTIONS, ChainOptions
-from portico.app.chained_agents import ChainedAgents
 from portico.app.error_report import configure_log, show_notice
-from portico.app.mcp_servers import configured_servers
-from portico.app.review import open_reviews
+from portico.chains.chained_agents import ChainedAgents
+from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions, ChainParts
+from portico.chains.reviews import open_reviews
 from portico.config.paths import state_folder
 from portico.domain.events import AnyPayload, Notice
 from portico.domain.ids import SessionId
@@ -96,14 +94,13 @@ async def open_host(
         for notice in await reviews.recover_all():
             show_notice(notice)
         editors: EditorProvider = local if windows is None else windows.editors
-        components = open_components(windows)
+        components = open_components(lambda: local, windows)
         ports = Ports(
             store=store,
-            agents=ChainedAgents(environ, options, launcher, reviews, components),
+            agents=ChainedAgents(ChainParts(environ, components, options, reviews), launcher),
             editors=editors,
             reviews=reviews,
             clock=clock,
-            mcp_servers=partial(configured_servers, environ=environ),
             confined=lambda spec, placed: sandboxes.keeps_out(
                 spec,
                 Path(placed.workspace),

@@ -23,11 +23,11 @@ def prompt_directories(workspace: Path, config: Path, settings: Settings) -> Ite
     """The directories to search, in order. An untrusted workspace can only name its own."""
     usual = {workspace / PROMPT_FOLDER, config / PROMPT_FOLDER.name}
     for path in map(Path, settings.prompt_directories.workspace):
-        ground = path if settings.trusted and path not in usual else workspace
-        yield PromptDirectory(path=path, origin="workspace", ground=ground, named=path not in usual)
+        boundary = path if settings.trusted and path not in usual else workspace
+        yield PromptDirectory(path=path, origin="workspace", boundary=boundary, named=path not in usual)
     for path in map(Path, settings.prompt_directories.user):
-        yield PromptDirectory(path=path, origin="user", ground=path, named=path not in usual)
-    yield PromptDirectory(path=BUILT_IN_FOLDER, origin="built-in", ground=BUILT_IN_FOLDER)
+        yield PromptDirectory(path=path, origin="user", boundary=path, named=path not in usual)
+    yield PromptDirectory(path=BUILT_IN_FOLDER, origin="built-in", boundary=BUILT_IN_FOLDER)
 
 
 def list_prompts(catalog: PromptCatalog) -> list[PromptEntry]:

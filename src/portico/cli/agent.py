@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from portico.app.taps import file_tap
+from portico.chains.taps import file_tap
 from portico.config.paths import state_folder
 from portico.porter.agent import Porter
 from portico.porter.model_preload import is_preloading

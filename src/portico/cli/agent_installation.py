@@ -54,8 +54,10 @@ async def _install_package(
             print("Nothing was installed.")
             return int(ExitCode.POLICY)
     folder = await _install(name, package, environ, shown=not flags.api)
-    told = {"status": "ok", "agent": name, "package": str(package), "folder": str(folder)}
-    print(msgspec.json.encode(told).decode() if flags.api else f"Installed {package} for {name} in {folder}.")
+    result = {"status": "ok", "agent": name, "package": str(package), "folder": str(folder)}
+    print(
+        msgspec.json.encode(result).decode() if flags.api else f"Installed {package} for {name} in {folder}."
+    )
     return 0
 
 

@@ -4,12 +4,15 @@ import argparse
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
 from portico.config.paths import expand_user_path
 from portico.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from portico.components.registry import ComponentSwitches
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -135,7 +138,7 @@ def add_trace_flag(parser: CommandParser) -> None:
     )
 
 
-def add_proxy_flag(parser: CommandParser) -> None:
+def add_chain_flags(parser: CommandParser) -> None:
     parser.add_argument(
         "--proxy",
         metavar="NAME",
@@ -143,6 +146,32 @@ def add_proxy_flag(parser: CommandParser) -> None:
         default=[],
         help="proxy to add to the chain: a name under proxies in the settings, or of a trusted package; repeatable",
     )
+    add_component_flags(parser)
+
+
+def add_component_flags(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--component",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="component to switch on (see portico components list); repeatable",
+    )
+    parser.add_argument(
+        "--no-component",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="component to switch off; repeatable",
+    )
+
+
+def component_switches(flags: argparse.Namespace) -> "ComponentSwitches":
+    """The components that the flags switch on and off."""
+    # Late: commands without a chain do not need it.
+    from portico.components.registry import ComponentSwitches
+
+    return ComponentSwitches(on=tuple(flags.component), off=tuple(flags.no_component))
 
 
 def trace_path(flags: argparse.Namespace) -> Path | None:

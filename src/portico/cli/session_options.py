@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, TypeVar, get_args
 import msgspec
 
 from portico.agents.registry import AgentRegistry
-from portico.app.chain import ChainOptions
 from portico.app.host import Host, python_program
+from portico.chains.options import ChainOptions
 from portico.cli.agent_installation import offer_installation
-from portico.cli.arguments import CommandParser, add_proxy_flag, require_folder, require_utf8
+from portico.cli.arguments import (
+    CommandParser,
+    add_chain_flags,
+    component_switches,
+    require_folder,
+    require_utf8,
+)
 from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.client.client_session import ClientSession
 from portico.client.local_session import LocalSession
@@ -115,7 +121,7 @@ def add_session_flags(parser: CommandParser) -> None:
         type=_tokens,
         help="token limit of a turn of Porter, such as 200k",
     )
-    add_proxy_flag(parser)
+    add_chain_flags(parser)
     parser.add_argument("--wait", action="store_true", help="wait until the session and its folder are free")
 
 
@@ -130,10 +136,15 @@ def environ_with_limits(flags: argparse.Namespace, environ: Mapping[str, str]) -
 
 
 def chain_options_of(flags: argparse.Namespace) -> ChainOptions:
-    """Permission rules from the flags. InvalidInput for an invalid rule."""
+    """Permission rules, proxies and components from the flags. InvalidInput for an invalid rule."""
     for rule in (*flags.allow, *flags.deny):
         parse_rule(rule)
-    return ChainOptions(allow=tuple(flags.allow), deny=tuple(flags.deny), proxies=tuple(flags.proxy))
+    return ChainOptions(
+        allow=tuple(flags.allow),
+        deny=tuple(flags.deny),
+        proxies=tuple(flags.proxy),
+        components=component_switches(flags),
+    )
 
 
 def agent_options_of(flags: argparse.Namespace) -> dict[str, str | bool]:

@@ -56,11 +56,11 @@ def _look(found: ServerState) -> tuple[ServerStatus, list[str]]:
             return ServerStatus(status="ok", running=False, held_by=holder), [words]
         case RunningServer():
             health = found.health()
-            trouble = _told(found, health.trouble) if health.trouble is not None else None
+            trouble = _failure_report(found, health.trouble) if health.trouble is not None else None
             return _status(found, health, trouble), _words(found, health, trouble)
 
 
-def _told(server: RunningServer, trouble: HealthIssue) -> FailureReport:
+def _failure_report(server: RunningServer, trouble: HealthIssue) -> FailureReport:
     failure = StoreFailed(
         f"The server at {server.record.url} runs, and cannot use its log. {trouble.message}",
         suggestion=trouble.suggestion,

@@ -83,7 +83,7 @@ def _replay(flags: argparse.Namespace) -> int:
 
 
 async def _play(file: TraceFile, chain: TracedChain, environ: Mapping[str, str]) -> int:
-    from portico.app.taps import file_tap
+    from portico.chains.taps import file_tap
     from portico.conductor.tracing.exchanges import make_recording
     from portico.conductor.tracing.replay import ReplayAgent
     from portico.rpc.stdio import standard_streams

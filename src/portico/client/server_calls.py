@@ -8,17 +8,14 @@ from typing import NoReturn
 import msgspec
 from connectrpc.errors import ConnectError
 from pyqwest import Client as HttpClient
-from pyqwest import HTTPTransport, Proxy
 
 from portico.api.v1 import events_pb
 from portico.api.v1.agent_client import AgentServiceClient
 from portico.api.value_reader import from_error_details
+from portico.client.loopback_transport import LoopbackTransport
 from portico.domain import errors
 from portico.domain.errors import ErrorCode, PorticoError, ServerLost
 
-_LOOPBACK = "127.0.0.1"
-# Without a proxy of its own, the library uses the one that the environment names.
-_NO_PROXY = Proxy(f"http://{_LOOPBACK}", no_proxy=_LOOPBACK)
 _KINDS: dict[ErrorCode, type[PorticoError]] = {
     kind.code: kind
     for kind in (
@@ -58,14 +55,16 @@ class ServerCalls:
         Raises the error that the server reports, and ServerLost if there is no server or its answer breaks off.
         """
         address = await self._find()
-        async with HTTPTransport(proxy=_NO_PROXY, follow_redirects=False, enable_otel=False) as transport:
-            client = AgentServiceClient(
-                address.url.rstrip("/"), http_client=HttpClient(transport), send_compression=None
-            )
-            try:
-                yield client, {"authorization": f"Bearer {address.token}"}
-            except ConnectError as error:
-                _raise_reported(error)
+        client = AgentServiceClient(
+            address.url.rstrip("/"),
+            http_client=HttpClient(LoopbackTransport()),
+            accept_compression=(),
+            send_compression=None,
+        )
+        try:
+            yield client, {"authorization": f"Bearer {address.token}"}
+        except ConnectError as error:
+            _raise_reported(error)
 
 
 def _raise_reported(error: ConnectError) -> NoReturn:

@@ -11,14 +11,19 @@ from portico.acp import _schema as acp
 from portico.conductor.proxy import Proxy
 
 
-class ComponentContext(msgspec.Struct, frozen=True, kw_only=True):
-    """A workspace, its editor and its agent, with the component's options from the settings."""
+class AdapterContext(msgspec.Struct, frozen=True, kw_only=True):
+    """A workspace and its editor, with the component's options from the settings."""
 
     workspace: Path
     environ: Mapping[str, str]
     editor: acp.ClientCapabilities
-    agent: acp.AgentCapabilities
     options: Mapping[str, Any] = {}
+
+
+class ComponentContext(AdapterContext, frozen=True, kw_only=True):
+    """A workspace, its editor and its agent. The editor has what adapters supply, too."""
+
+    agent: acp.AgentCapabilities
 
 
 class ComponentUnavailable(Exception):
@@ -37,6 +42,13 @@ class Component(ABC):
 
         Runs in a thread, with a deadline, after the agent has answered `initialize`.
         """
+
+    def adapt(self, context: AdapterContext) -> Sequence[Proxy]:
+        """Adapters for what the editor lacks. Asked before `initialize` reaches the agent, if it lacks anything.
+
+        They stand on the client's side of the permissions, and announce to the agent what they supply.
+        """
+        return ()
 
     async def close(self) -> None:  # noqa: B027 - most components keep nothing running
         """End what chains of this component share, when the process ends. A component is made once for all chains."""

@@ -3,13 +3,15 @@
 Nothing of a package is imported before its name was found among the trusted ones.
 """
 
-from collections.abc import Callable, Sequence
-from importlib.metadata import EntryPoint, entry_points
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from portico.components.component import Component
 from portico.conductor.proxy import Proxy
 from portico.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 PROXY_GROUP = "portico.proxies"
 COMPONENT_GROUP = "portico.components"
@@ -34,15 +36,22 @@ def load_installed_component(name: str, trusted_packages: Sequence[str]) -> Comp
 
 def installed_components() -> dict[str, str]:
     """The components that installed packages offer, trusted or not: name to package."""
-    return {point.name: _package(point) for point in entry_points(group=COMPONENT_GROUP)}
+    return {point.name: _package(point) for point in _entry_points(COMPONENT_GROUP)}
 
 
 def is_trusted(package: str, trusted_packages: Sequence[str]) -> bool:
     return _normalized(package) in set(map(_normalized, trusted_packages))
 
 
+def _entry_points(group: str) -> "Iterable[EntryPoint]":
+    # Late: its import takes longer than all of a small chain's.
+    from importlib.metadata import entry_points
+
+    return entry_points(group=group)
+
+
 def _load(group: str, name: str, trusted_packages: Sequence[str], kind: type[_Made]) -> _Made | None:
-    found = [point for point in entry_points(group=group) if point.name == name]
+    found = [point for point in _entry_points(group) if point.name == name]
     if not found:
         return None
     for point in found:
@@ -56,7 +65,7 @@ def _load(group: str, name: str, trusted_packages: Sequence[str], kind: type[_Ma
     )
 
 
-def _make(point: EntryPoint, kind: type[_Made]) -> _Made:
+def _make(point: "EntryPoint", kind: type[_Made]) -> _Made:
     what = kind.__name__.lower()
     try:
         factory: Callable[[], object] = point.load()
@@ -75,7 +84,7 @@ def _make(point: EntryPoint, kind: type[_Made]) -> _Made:
     return made
 
 
-def _package(point: EntryPoint) -> str:
+def _package(point: "EntryPoint") -> str:
     return point.dist.name if point.dist is not None else "unknown"
 
 

@@ -26,6 +26,8 @@ class BuiltInComponent(msgspec.Struct, frozen=True):
     make: Callable[[], Component]
     on: bool = True
     """Whether the component is on where nothing says otherwise."""
+    adapts_only: bool = False
+    """Whether it supplies what the editor lacks and nothing else, so that it needs no place among the components."""
 
 
 def component_class(path: str) -> Callable[[], Component]:
@@ -55,6 +57,7 @@ class ComponentChoice(msgspec.Struct, frozen=True, kw_only=True):
     package: str | None = None
     """The installed package that offers it; None if it is built in."""
     options: Mapping[str, Any] = {}
+    adapts_only: bool = False
 
 
 class ComponentRegistry:
@@ -77,6 +80,23 @@ class ComponentRegistry:
             found.append(choice)
         return found
 
+    def proxy_choices(self, settings: Settings, switches: ComponentSwitches) -> list[ComponentChoice]:
+        """The proxies of the settings, which join as components where they are switched on by name."""
+        return [_choose(name, None, settings.components, switches, on=False) for name in settings.proxies]
+
+    def check(self, names: Sequence[str], settings: Settings) -> None:
+        """InvalidInput if there is neither a component nor a proxy of the settings of one of these names."""
+        known = [*self._built_in, *settings.proxies]
+        if all(name in known for name in names):
+            return
+        known += installed_components()
+        for name in names:
+            if name not in known:
+                raise InvalidInput(
+                    f'Unknown component "{name}". Available: {", ".join(known)}.',
+                    suggestion="See portico components list.",
+                )
+
     def chosen(self, settings: Settings, switches: ComponentSwitches) -> list[ComponentChoice]:
         """The components that are on."""
         if not settings.components and not switches.on:
@@ -86,7 +106,9 @@ class ComponentRegistry:
 
     def _built_in_choices(self, settings: Settings, switches: ComponentSwitches) -> list[ComponentChoice]:
         return [
-            _choose(name, None, settings.components, switches, on=one.on)
+            msgspec.structs.replace(
+                _choose(name, None, settings.components, switches, on=one.on), adapts_only=one.adapts_only
+            )
             for name, one in self._built_in.items()
         ]
 
@@ -118,7 +140,7 @@ def _choose(
     on: bool,
 ) -> ComponentChoice:
     setting = settings.get(name)
-    reason = "built in" if package is None else f"of the package {package}"
+    reason = "default"
     if name in switches.off:
         on, reason = False, "--no-component"
     elif name in switches.on:

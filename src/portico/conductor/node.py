@@ -51,6 +51,18 @@ class ChainNode(Protocol):
         ...
 
 
+class NodeChain(Protocol):
+    """What a proxy's node needs of the chain that it is part of."""
+
+    def send_right_of(self, node: Any, message: Message) -> None: ...
+
+    def send_left_of(self, node: Any, message: Message) -> None: ...
+
+    def next_id(self) -> str: ...
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None: ...
+
+
 class ProxyNode:
     """A proxy inside this process."""
 
@@ -61,14 +73,14 @@ class ProxyNode:
         self._proxy = proxy
         self._from_left: dict[RequestId, OnResponse] = {}
         self._from_right: dict[RequestId, OnResponse] = {}
-        self._chain: Chain | None = None
+        self._chain: NodeChain | None = None
 
-    def join(self, chain: "Chain") -> None:
+    def join(self, chain: NodeChain) -> None:
         self._chain = chain
         self._proxy.join_chain(self)
 
     @property
-    def chain(self) -> "Chain":
+    def chain(self) -> NodeChain:
         if self._chain is None:
             raise RuntimeError(f"{self.name} is not part of a chain")
         return self._chain

@@ -5,12 +5,14 @@ Ids belong to one hop: each request is given a new one on either side of the pro
 cancellation is translated, never passed on.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.acp.session_id import SessionParams, read_session_id
@@ -78,6 +80,15 @@ class _Hop:
         named = cancelled_request_id(params)
         return UNSET if isinstance(named, UnsetType) else self._given.get(named, UNSET)
 
+    def has(self, message: Message) -> bool:
+        """Whether a message answers one of the requests."""
+        return message.is_response and message.id in self._origins
+
+    def drop(self, origin: RequestId | UnsetType) -> bool:
+        """Forget a request, which is answered otherwise; False if it was answered already."""
+        given = UNSET if isinstance(origin, UnsetType) else self._given.pop(origin, UNSET)
+        return not isinstance(given, UnsetType) and self._origins.pop(given, None) is not None
+
     def cancel_all(self, send: Send) -> None:
         """Cancel all open requests, because their caller is gone. Late responses are dropped."""
         for given in list(self._origins):
@@ -90,16 +101,46 @@ class _Hop:
         self._given.clear()
 
 
+class LeaveOut(msgspec.Struct, frozen=True):
+    """How a program is left out: who is told, and how long `initialize` waits for it."""
+
+    report: Callable[[str, str], None]
+    seconds: float
+
+
+class _Start:
+    """What a program has made of `initialize` so far."""
+
+    def __init__(self) -> None:
+        self.hello: Message | None = None
+        self.answer: Message | None = None
+        self.is_passed_on = False
+        self.waits = 0
+
+
 async def _nothing() -> str:
     return ""
 
 
 class ProgramNode:
-    """`is_starting` while `initialize` waits for this program alone."""
+    """`is_starting` while `initialize` waits for this program alone.
 
-    def __init__(self, name: str, transport: Transport, exit_report: ExitReport = _nothing) -> None:
+    With `leave_out` a program that ends, or keeps `initialize` waiting too long, is reported and left out of the
+    chain. Without it, the requests that it would have to pass on fail.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        transport: Transport,
+        exit_report: ExitReport = _nothing,
+        leave_out: "LeaveOut | None" = None,
+    ) -> None:
         self.name = name
         self.is_starting = False
+        self._start = _Start()
+        self._leave_out = leave_out
+        self._is_left_out = False
         self.frames = as_frames(transport)
         self._exit_report = exit_report
         self._chain: Chain | None = None
@@ -115,10 +156,10 @@ class ProgramNode:
         self._chain = chain
 
     def wants_from_client(self, message: Message) -> bool:
-        return True
+        return not self._is_left_out
 
     def wants_from_agent(self, message: Message) -> bool:
-        return True
+        return not self._is_left_out or self._asks_right.has(message)
 
     def receive_from_client(self, message: Message) -> None:
         if message.is_response:
@@ -128,7 +169,8 @@ class ProgramNode:
         elif isinstance(message.id, UnsetType):
             self._to_program(message)
         elif message.method == INITIALIZE:
-            self.is_starting = True
+            self._start.hello = message
+            self._wait_for_program()
             self._greet(message.id, PROXY_INITIALIZE, message.params)
         else:
             self._ask_program(message.id, self._asked_by_left, message.renamed, self._to_left)
@@ -149,10 +191,13 @@ class ProgramNode:
         await self._joined_chain().read(self.frames, self._receive)
         report = await self._exit_report()
         self._gone = RpcError(INTERNAL_ERROR, f"The proxy {self.name} is gone. {report}".rstrip())
+        if self._leave_out is not None and not self._is_left_out:
+            self._step_aside(self._leave_out, f"It is gone. {report}".rstrip())
         for session_id in list(self._turns.values()):
             self._to_right(notification(_CANCEL_TURN, SessionParams(session_id)))
         self._asks_left.cancel_all(self._to_left)
-        self._asks_right.cancel_all(self._to_right)
+        if not (self._is_left_out and self._start.is_passed_on and self._start.answer is None):
+            self._asks_right.cancel_all(self._to_right)
         for hop in (self._asked_by_left, self._asked_by_right):
             hop.fail_all(self._gone)
 
@@ -197,6 +242,7 @@ class ProgramNode:
         back: Send = self._to_program
         if inner.method == INITIALIZE:
             self.is_starting, back = False, self._hand_back_greeting
+            self._start.is_passed_on = True
         elif inner.method == _TURN:
             back = self._begin_turn(inner, given)
         self._asks_right.open(request_id, given, back)
@@ -214,8 +260,41 @@ class ProgramNode:
         return hand_back
 
     def _hand_back_greeting(self, answer: Message) -> None:
-        self.is_starting = True
+        if self._is_left_out:
+            self._answer_start(answer)
+            return
+        self._start.answer = answer
+        self._wait_for_program()
         self._to_program(answer)
+
+    def _wait_for_program(self) -> None:
+        """Leave the program out if `initialize` waits too long for it."""
+        self.is_starting = True
+        if self._leave_out is not None:
+            self._start.waits += 1
+            waiting = self._watch_start(self._leave_out, self._start.waits)
+            self._joined_chain().spawn(waiting, f"{self.name}: waiting for its start")
+
+    async def _watch_start(self, leave_out: "LeaveOut", wait: int) -> None:
+        await asyncio.sleep(leave_out.seconds)
+        if self.is_starting and self._start.waits == wait:
+            self._step_aside(leave_out, f"It did not answer initialize within {leave_out.seconds:g} s.")
+
+    def _step_aside(self, leave_out: "LeaveOut", why: str) -> None:
+        """Let all messages pass; `initialize`, if it was not answered yet, goes on without the program."""
+        self._is_left_out, self.is_starting = True, False
+        leave_out.report(self.name, why)
+        hello = self._start.hello
+        if hello is None or not self._asked_by_left.drop(hello.id):
+            return
+        if self._start.answer is not None:
+            self._answer_start(self._start.answer)
+        elif not self._start.is_passed_on:
+            self._to_right(hello)
+
+    def _answer_start(self, answer: Message) -> None:
+        if self._start.hello is not None and not isinstance(self._start.hello.id, UnsetType):
+            self._to_left(answer.renamed(self._start.hello.id))
 
     def _take_notification(self, message: Message) -> None:
         if not is_wrapped(message):

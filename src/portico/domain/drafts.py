@@ -1,6 +1,6 @@
 """The draft and the queued prompts of a session.
 
-A desk is not part of the log: it changes with every key, and only what was sent is a fact.
+Drafts are not part of the log: they change with every key, and only what was sent is an event.
 """
 
 from msgspec import Raw

@@ -19,14 +19,14 @@ PromptOrigin = Literal["workspace", "user", "built-in"]
 
 
 class PromptDirectory(msgspec.Struct, frozen=True, kw_only=True):
-    """A directory with prompt files. Neither it nor a link in it may lead out of `ground`.
+    """A directory with prompt files. Neither it nor a link in it may lead out of `boundary`.
 
     One that is `named` in the settings has to exist.
     """
 
     path: Path
     origin: PromptOrigin
-    ground: Path
+    boundary: Path
     named: bool = False
 
 
@@ -51,7 +51,7 @@ def find_prompt_files(directory: PromptDirectory, seen: set[str]) -> Iterator[Pr
             yield _fault(directory, directory.path, "the directory does not exist")
         return
     root = Path(os.path.realpath(directory.path))
-    if not root.is_relative_to(os.path.realpath(directory.ground)):
+    if not root.is_relative_to(os.path.realpath(directory.boundary)):
         yield _fault(directory, directory.path, "the directory is outside the workspace")
         return
     waiting, count = [Path()], 0

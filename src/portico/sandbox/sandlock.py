@@ -13,10 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from portico.sandbox import sandlock_launcher
 from portico.sandbox.confinement import Confinement, SandboxUnavailable
 
 NAME = "sandlock"
+_LAUNCHER = Path(__file__).with_name("sandlock_launcher.py")
 _DEVICES = tuple(
     f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
 )
@@ -52,7 +52,7 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
         settings["extra_deny_syscalls"] = ["mknod", "mknodat"]
         settings["fs_denied"] = [*denied, "/proc/kcore"]
     text = msgspec.json.encode(settings).decode()
-    return (sys.executable, "-I", str(sandlock_launcher.__file__), text)
+    return (sys.executable, "-I", str(_LAUNCHER), text)
 
 
 def _devices(confinement: Confinement) -> Iterator[str]:

@@ -19,6 +19,7 @@ from portico import __version__
 from portico.api.health import HealthIssue, ServerHealth
 from portico.app.error_report import configure_log
 from portico.app.host import Host, open_host
+from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions
 from portico.client.discovery import RunningServer, UnprovenServer, find_server
 from portico.config.server_files import ServerFiles, ServerRecord
 from portico.domain.errors import InvalidInput, StoreFailed
@@ -44,6 +45,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     workspace: Path
     agent: str | None
     detached: bool
+    chain: ChainOptions = NO_CHAIN_OPTIONS
+    """What flags add to the chains of all sessions."""
 
 
 class StartedServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +127,7 @@ async def _open_door(
     """The whole door as an app, over a host of its own."""
     page = PageFolder()
     _begin_log()
-    async with open_host(environ, attachable=True) as host:
+    async with open_host(environ, options.chain, attachable=True) as host:
         life.host = host
         context = ServiceContext(host=host, options=options, environ=environ, page=page, closing=life.closing)
         async with open_service(context) as service:

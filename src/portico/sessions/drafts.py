@@ -28,8 +28,8 @@ class Drafts:
     async def get(self, session_id: SessionId) -> SessionDraft:
         # An empty draft is not stored, so it has no revision of its own; any earlier one is older.
         newest = self._newest_revision
-        desk = await self._store.desk(session_id)
-        return msgspec.structs.replace(desk, revision=newest) if desk.empty else desk
+        draft = await self._store.draft(session_id)
+        return msgspec.structs.replace(draft, revision=newest) if draft.empty else draft
 
     async def watch(self, session_id: SessionId) -> AsyncGenerator[SessionDraft]:
         """The draft as it is now, then after each change, until the caller leaves."""
@@ -45,28 +45,28 @@ class Drafts:
                 suggestion="Put the long part into a file and attach it.",
             )
         return await self._change(
-            session_id, lambda desk: msgspec.structs.replace(desk, draft=text, client_id=client_id)
+            session_id, lambda draft: msgspec.structs.replace(draft, draft=text, client_id=client_id)
         )
 
     async def enqueue(self, session_id: SessionId, queued: QueuedPrompt) -> None:
         """Add a prompt to the queue. InvalidInput if the queue is full."""
 
-        def add(desk: SessionDraft) -> SessionDraft:
-            if len(desk.queue) >= MAX_QUEUE:
+        def add(draft: SessionDraft) -> SessionDraft:
+            if len(draft.queue) >= MAX_QUEUE:
                 raise InvalidInput(
                     f"{MAX_QUEUE} prompts are queued already.",
                     suggestion="Wait for one to be sent, or remove one.",
                 )
-            return msgspec.structs.replace(desk, queue=(*desk.queue, queued))
+            return msgspec.structs.replace(draft, queue=(*draft.queue, queued))
 
         await self._change(session_id, add)
 
     async def remove_queued(self, session_id: SessionId, prompt_id: str) -> None:
         """Remove a queued prompt, if it is still queued."""
 
-        def remove(desk: SessionDraft) -> SessionDraft:
+        def remove(draft: SessionDraft) -> SessionDraft:
             return msgspec.structs.replace(
-                desk, queue=tuple(one for one in desk.queue if one.prompt_id != prompt_id)
+                draft, queue=tuple(one for one in draft.queue if one.prompt_id != prompt_id)
             )
 
         await self._change(session_id, remove)
@@ -75,7 +75,7 @@ class Drafts:
         self, session_id: SessionId, change: Callable[[SessionDraft], SessionDraft]
     ) -> SessionDraft:
         async with self._changing:
-            before = await self._store.desk(session_id)
+            before = await self._store.draft(session_id)
             after = change(before)
             if after == before:
                 return before

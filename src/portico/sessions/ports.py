@@ -9,7 +9,6 @@ from typing import Protocol
 
 import msgspec
 
-from portico.acp import _schema as acp
 from portico.acp.extensions import SessionPlacement
 from portico.domain.drafts import SessionDraft
 from portico.domain.events import AnyPayload, Event
@@ -77,11 +76,11 @@ class Store(Protocol):
         """A number that differs after any change by any process."""
         ...
 
-    async def desk(self, session_id: SessionId) -> SessionDraft:
+    async def draft(self, session_id: SessionId) -> SessionDraft:
         """The draft and the queued prompts of a session."""
         ...
 
-    async def save_drafts(self, session_id: SessionId, desk: SessionDraft) -> None:
+    async def save_drafts(self, session_id: SessionId, draft: SessionDraft) -> None:
         """Save the draft so that it survives the death of any process. Does nothing for a deleted session."""
         ...
 
@@ -301,21 +300,6 @@ class ReviewProvider(Protocol):
         ...
 
 
-class ConfiguredMcpServers(msgspec.Struct, frozen=True):
-    """MCP servers for the agents of a workspace, and problems of those that are left out."""
-
-    servers: tuple[acp.McpServer, ...] = ()
-    problems: tuple[str, ...] = ()
-
-
-FindMcpServers = Callable[[Path], ConfiguredMcpServers]
-"""Reads them for a workspace. Blocks. InvalidInput if a settings file is broken."""
-
-
-def _no_servers(_workspace: Path) -> ConfiguredMcpServers:
-    return ConfiguredMcpServers()
-
-
 IsConfined = Callable[[AgentSpec, SessionPlacement], bool]
 """Whether a sandbox keeps the agent from writing the person's files, where its mode protects them."""
 
@@ -340,7 +324,6 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     editors: EditorProvider
     reviews: ReviewProvider
     clock: Clock
-    mcp_servers: FindMcpServers = _no_servers
     confined: IsConfined = _not_confined
     limits: SessionTimeouts = SessionTimeouts()
     version: str = ""

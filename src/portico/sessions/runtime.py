@@ -161,20 +161,20 @@ class SessionRuntime:
 
     async def disconnect(self, *, grace: float | None = None) -> None:
         """End the agent and every command it runs."""
-        link, self.connection, self.attachment.is_open = self.connection, None, False
+        connection, self.connection, self.attachment.is_open = self.connection, None, False
         if self.terminals is not None:
             await self.terminals.close()
-        if link is not None:
+        if connection is not None:
             await self._pool.release(
-                link, self, grace=self.ports.limits.stop_grace if grace is None else grace
+                connection, self, grace=self.ports.limits.stop_grace if grace is None else grace
             )
 
     async def end_agent(self) -> None:
         """End an agent that does not stop, at once and for every session it has."""
-        link = self.connection
+        connection = self.connection
         await self.disconnect(grace=0)
-        if link is not None:
-            await self._pool.end(link, grace=0)
+        if connection is not None:
+            await self._pool.end(connection, grace=0)
 
     async def close(self, *, forget: bool = False) -> None:
         """End the agent, close the journal and release the lease. With `forget` the agent deletes its session."""
@@ -204,15 +204,17 @@ class SessionRuntime:
 
     def send_todos(self) -> None:
         """Send the list of the log, which overrides the agent's own."""
-        todos, link = self.update_merger.plans.todos, self.connection
-        if todos is None or link is None or self.agent_session_id is None:
+        todos, connection = self.update_merger.plans.todos, self.connection
+        if todos is None or connection is None or self.agent_session_id is None:
             return
-        if extensions.from_meta(link.info.agent_capabilities.meta, extensions.AgentExtensions).todos:
+        if extensions.from_meta(connection.info.agent_capabilities.meta, extensions.AgentExtensions).todos:
             written = [
                 extensions.WrittenTodo(content=todo.content, status=todo.status, priority=todo.priority)
                 for todo in todos
             ]
-            link.end.write_todos(extensions.WrittenTodos(session_id=self.agent_session_id, todos=written))
+            connection.end.write_todos(
+                extensions.WrittenTodos(session_id=self.agent_session_id, todos=written)
+            )
 
     def hear(self) -> None:
         """Reset the idle timer, because the agent or the person did something."""

@@ -58,15 +58,15 @@ class SessionList:
 
     async def watch(self, *, workspace: str | None) -> AsyncGenerator[SessionListEntry | RemovedSession]:
         """The latest sessions as they are now, then each change, until the caller leaves."""
-        told = _ListWatcher()
+        watcher = _ListWatcher()
         generation = None
         while True:
             seen = await self._store.generation()
-            if seen != generation or told.behind:
+            if seen != generation or watcher.behind:
                 found = await self.page(workspace=workspace, search="", before=None, limit=MOST_WATCHED)
-                for listed in told.changes(found, self._clock.monotonic()):
+                for listed in watcher.changes(found, self._clock.monotonic()):
                     yield listed
-                for session_id in told.forget_all_but(found):
+                for session_id in watcher.forget_all_but(found):
                     # A session that only fell behind the newest is yielded again when it changes.
                     if await self._store.summary(session_id) is None:
                         yield RemovedSession(session_id)
@@ -76,19 +76,19 @@ class SessionList:
     async def _listed(self, summary: SessionSummary, drafted: frozenset[SessionId]) -> SessionListEntry:
         session_id = summary.session_id
         session = self._service.find_session(session_id)
-        desk = await self._desk(session_id) if session_id in drafted else SessionDraft()
+        draft = await self._draft(session_id) if session_id in drafted else SessionDraft()
         return SessionListEntry(
             summary=summary,
-            drafted=desk.drafted,
-            queued=len(desk.queue),
+            drafted=draft.drafted,
+            queued=len(draft.queue),
             waiting=0 if session is None else session.open_requests,
             sandbox=None if session is None else session.sandbox,
         )
 
-    async def _desk(self, session_id: SessionId) -> SessionDraft:
+    async def _draft(self, session_id: SessionId) -> SessionDraft:
         """The draft; an empty one if it cannot be read, which opening the session reports."""
         try:
-            return await self._store.desk(session_id)
+            return await self._store.draft(session_id)
         except StoreFailed as failure:
             log.debug("listed without its draft: %s", failure.message)
             return SessionDraft()

@@ -54,7 +54,7 @@ def _events_and_sessions(connection: sqlite3.Connection) -> None:
     """)
 
 
-def _desks_and_standing_events(connection: sqlite3.Connection) -> None:
+def _drafts_and_standing_events(connection: sqlite3.Connection) -> None:
     """A draft must outlive its window, and a long session must open without reading all of it.
 
     The index has only the few kinds whose last event says how things stand, so that the many
@@ -102,7 +102,7 @@ def _checksums(connection: sqlite3.Connection) -> None:
 
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _events_and_sessions,
-    _desks_and_standing_events,
+    _drafts_and_standing_events,
     _review_modes,
     _checksums,
 )

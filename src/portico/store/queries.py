@@ -173,23 +173,23 @@ def generation(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-def desk(connection: sqlite3.Connection, session_id: SessionId) -> SessionDraft:
+def draft(connection: sqlite3.Connection, session_id: SessionId) -> SessionDraft:
     row = connection.execute("SELECT desk FROM desks WHERE session_id = ?", (session_id,)).fetchone()
     return draft_of(session_id, row[0]) if row else SessionDraft()
 
 
-def save_drafts(connection: sqlite3.Connection, session_id: SessionId, desk: SessionDraft) -> None:
+def save_drafts(connection: sqlite3.Connection, session_id: SessionId, draft: SessionDraft) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")
     with transaction(connection):
         require_known_schema(connection)
-        if desk.empty:
+        if draft.empty:
             connection.execute("DELETE FROM desks WHERE session_id = ?", (session_id,))
         else:
             # The session may have been deleted meanwhile.
             connection.execute(
                 "INSERT OR REPLACE INTO desks (session_id, desk) "
                 "SELECT session_id, ? FROM sessions WHERE session_id = ?",
-                (draft_row(desk), session_id),
+                (draft_row(draft), session_id),
             )
 
 

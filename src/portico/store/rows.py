@@ -147,8 +147,8 @@ def summary_of(row: SummaryRow) -> SessionSummary:
     )
 
 
-def draft_row(desk: SessionDraft) -> bytes:
-    return msgspec.json.encode(desk)
+def draft_row(draft: SessionDraft) -> bytes:
+    return msgspec.json.encode(draft)
 
 
 def draft_of(session_id: SessionId, row: bytes) -> SessionDraft:

@@ -92,11 +92,11 @@ class SqliteStore:
     async def generation(self) -> int:
         return await self._reader.run(queries.generation)
 
-    async def desk(self, session_id: SessionId) -> SessionDraft:
-        return await self._reader.run(partial(queries.desk, session_id=session_id))
+    async def draft(self, session_id: SessionId) -> SessionDraft:
+        return await self._reader.run(partial(queries.draft, session_id=session_id))
 
-    async def save_drafts(self, session_id: SessionId, desk: SessionDraft) -> None:
-        await self._writer.write(partial(queries.save_drafts, session_id=session_id, desk=desk))
+    async def save_drafts(self, session_id: SessionId, draft: SessionDraft) -> None:
+        await self._writer.write(partial(queries.save_drafts, session_id=session_id, draft=draft))
 
     async def drafted(self) -> frozenset[SessionId]:
         return await self._reader.run(queries.drafted)

@@ -21,12 +21,12 @@ class MemoryReview:
 
     async def begin_turn(self, label: str) -> Sequence[AnyPayload]:
         self.labels.append(label)
-        return self._told(self.before)
+        return self._noted(self.before)
 
     async def end_turn(self) -> Sequence[AnyPayload]:
-        return self._told(self.after)
+        return self._noted(self.after)
 
-    def _told(self, payloads: Sequence[AnyPayload]) -> Sequence[AnyPayload]:
+    def _noted(self, payloads: Sequence[AnyPayload]) -> Sequence[AnyPayload]:
         if self.refusal is not None:
             raise self.refusal
         return payloads

@@ -26,7 +26,7 @@ class MemoryStore:
         self._summaries: dict[SessionId, SessionSummary] = {}
         self._rows: dict[SessionId, list[EventRow]] = {}
         self._holders: dict[str, str] = {}
-        self._desks: dict[SessionId, SessionDraft] = {}
+        self._drafts: dict[SessionId, SessionDraft] = {}
         self._generation = 0
 
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
@@ -71,17 +71,17 @@ class MemoryStore:
     async def generation(self) -> int:
         return self._generation
 
-    async def desk(self, session_id: SessionId) -> SessionDraft:
-        return self._desks.get(session_id, SessionDraft())
+    async def draft(self, session_id: SessionId) -> SessionDraft:
+        return self._drafts.get(session_id, SessionDraft())
 
-    async def save_drafts(self, session_id: SessionId, desk: SessionDraft) -> None:
+    async def save_drafts(self, session_id: SessionId, draft: SessionDraft) -> None:
         self._generation += 1
-        self._desks.pop(session_id, None)
-        if not desk.empty and session_id in self._summaries:
-            self._desks[session_id] = desk
+        self._drafts.pop(session_id, None)
+        if not draft.empty and session_id in self._summaries:
+            self._drafts[session_id] = draft
 
     async def drafted(self) -> frozenset[SessionId]:
-        return frozenset(self._desks)
+        return frozenset(self._drafts)
 
     async def summaries(
         self,
@@ -112,7 +112,7 @@ class MemoryStore:
     async def delete(self, session_id: SessionId) -> bool:
         self._generation += 1
         self._rows.pop(session_id, None)
-        self._desks.pop(session_id, None)
+        self._drafts.pop(session_id, None)
         return self._summaries.pop(session_id, None) is not None
 
     async def verify(self) -> list[str]:

@@ -14,7 +14,7 @@ from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
 from portico.app.local_reviews import LocalReviews
-from portico.app.review import open_reviews
+from portico.chains.reviews import open_reviews
 from portico.domain.errors import InvalidInput, SessionNotFound
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary

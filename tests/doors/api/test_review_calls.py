@@ -15,7 +15,7 @@ from portico.acp import _schema as acp
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
 from portico.app.local_reviews import LocalReviews
-from portico.app.review import open_reviews
+from portico.chains.reviews import open_reviews
 from portico.domain.errors import InvalidInput, PermissionDenied, SessionBusy, SessionNotFound
 from portico.domain.events import CheckpointCreated, CheckpointRestored, Event, ProposalUpdated
 from portico.domain.ids import SessionId

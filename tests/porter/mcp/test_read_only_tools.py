@@ -8,7 +8,7 @@ import pytest
 
 from portico.acp import _schema as schema
 from portico.acp.extensions import PorticoCapabilities, ServerMeta, to_meta
-from portico.app.mcp_servers import configured_servers
+from portico.chains.mcp_servers import configured_servers
 from tests.porter.client import Client, connected, reject
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls, results_in
 

@@ -62,7 +62,7 @@ export class CommandOutput {
     if (ended) this.note(signal === "" ? `Exit code ${exitCode ?? "unknown"}` : `Ended by ${signal}`);
   }
 
-  /** What an agent with a terminal of its own tells of it: all of it, each time. */
+  /** Output of an agent's own terminal, repeated in full with each update. */
   #printNew(parts: readonly ToolPart[]): void {
     const all = parts
       .flatMap(({ part }) => (part.case === "text" ? [withoutFence(part.value.text)] : []))

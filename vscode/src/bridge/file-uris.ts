@@ -28,7 +28,7 @@ export function uriOf(path: string): vscode.Uri {
   return vscode.Uri.file(path);
 }
 
-/** What the disk has, as VS Code would decode it; undefined if that is no text, or nothing. */
+/** The file on disk, decoded as VS Code would; undefined if it is missing or not text. */
 export async function readText(uri: vscode.Uri): Promise<string | undefined> {
   try {
     return await vscode.workspace.decode(await vscode.workspace.fs.readFile(uri), { uri });

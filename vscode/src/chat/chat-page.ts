@@ -18,7 +18,7 @@ import { openFile, openLink, saveFile } from "./editor-actions";
 import { FrameBatch } from "./frame-batch";
 import { createReceiver, requireText } from "./frame-receiver";
 
-/** What every page needs of the extension around it. */
+/** Services of the extension that every page uses. */
 export interface ChatHost {
   readonly page: vscode.Uri;
   readonly server: Server;

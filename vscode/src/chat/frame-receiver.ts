@@ -24,7 +24,7 @@ export function createReceiver(
   };
 }
 
-/** What a frame promises to be a text. Fails if it is none. */
+/** The value as a string. Throws if it is not one. */
 export function requireText(value: unknown): string {
   if (typeof value !== "string") throw new Error("expected a text");
   return value;

@@ -5,7 +5,7 @@ import { PROTOCOL, type CallPayload, type ExtensionFrame } from "../../../web/sr
 import type { ServerAddress, Server } from "../server/server";
 
 const SERVICE = "/portico.v1.AgentService/";
-/** What belongs to a connection, or is for the extension alone to say. */
+/** Headers of the connection, and those that only the extension may set. */
 const OURS = new Set([
   "host",
   "connection",

@@ -24,9 +24,9 @@ interface Question {
 export class SessionNotifications implements vscode.Disposable {
   readonly #services: Services;
   readonly #notifications = new DismissibleNotifications();
-  /** What is asked at the moment, and the session that asks it. */
+  /** Open requests, and the session that each belongs to. */
   readonly #asked = new Map<string, string>();
-  /** What the person has answered out here, or put off. In the chat it may still wait. */
+  /** Requests answered or dismissed outside the chat, where they may still wait. */
   readonly #seen = new Set<string>();
   readonly #watching: vscode.Disposable;
   #asking: Promise<void> = Promise.resolve();

@@ -76,7 +76,7 @@ class FixActions implements vscode.CodeActionProvider {
   }
 }
 
-/** What is reported where the cursor stands. */
+/** The problems at the cursor. */
 function diagnosticsAtCursor(): DiagnosticRange | undefined {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) return undefined;

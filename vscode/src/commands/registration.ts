@@ -50,7 +50,7 @@ export async function runAndReport(name: string, services: Services, act: () => 
   }
 }
 
-/** What the entry that a command was given on is called; undefined if it was given on none. */
+/** The name of the entry that a command was invoked on; undefined if there is none. */
 export function readId(given: unknown, key: "sessionId" | "todoId" | "toolId"): string | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const name = (given as Readonly<Record<string, unknown>>)[key];

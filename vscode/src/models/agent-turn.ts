@@ -65,7 +65,7 @@ export async function runTurn(
   if (problem !== "") throw new Error(problem);
 }
 
-/** What went wrong with the turn, once that is known. */
+/** The error of the turn, once it is known. */
 function reportEvent({ payload }: Event, told: TurnListener): string | undefined {
   switch (payload.case) {
     case "textDelta":

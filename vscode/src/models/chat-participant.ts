@@ -7,7 +7,7 @@ import { startAgentSession, existingSession, runTurn } from "./agent-turn";
 
 const ID = "portico.chat";
 
-/** Nothing where there is no chat. */
+/** Does nothing in editors without a chat. */
 export function registerParticipant(services: Services): vscode.Disposable {
   const chat = vscode.chat as typeof vscode.chat | undefined;
   if (typeof chat?.createChatParticipant !== "function") return new vscode.Disposable(() => undefined);

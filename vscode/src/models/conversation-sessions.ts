@@ -23,7 +23,7 @@ export class ConversationSessions {
   }
 }
 
-/** What was said before, and the words that are new. */
+/** The earlier messages, and the new text. */
 export function splitPrompt(said: readonly ChatMessage[]): {
   readonly before: readonly ChatMessage[];
   readonly prompt: string;

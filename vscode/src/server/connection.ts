@@ -53,7 +53,7 @@ export function isUnavailable(reason: unknown): boolean {
   return ConnectError.from(reason).code === Code.Unavailable;
 }
 
-/** What the server says of a failed call, and what to do about it. */
+/** The server's message for a failed call, with its suggestion. */
 export function errorText(reason: unknown): string {
   if (reason instanceof ConnectError) {
     const [details] = reason.findDetails(ErrorDetailsSchema);

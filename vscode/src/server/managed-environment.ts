@@ -17,7 +17,7 @@ export interface EnvironmentOptions {
 }
 
 const INSTALL_TIMEOUT = 15 * 60_000;
-/** What would make pip install to another place, or Python read from one. */
+/** Variables that would make pip install elsewhere, or Python read from elsewhere. */
 const STRAYS = ["PYTHONHOME", "PYTHONPATH", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "VIRTUAL_ENV"];
 const NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))";
 

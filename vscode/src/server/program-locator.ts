@@ -6,7 +6,7 @@ import { findProgram, type FoundProgram } from "./program-search";
 import { managedProgram } from "./managed-environment";
 import { UntrustedWorkspace } from "./start-failure";
 
-/** As much as is used of the Python extension's interface. */
+/** The part of the Python extension's API that is used here. */
 interface PythonExtension {
   readonly environments?: {
     getActiveEnvironmentPath(resource?: vscode.Uri): { readonly path: string };

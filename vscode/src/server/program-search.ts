@@ -5,9 +5,9 @@ import { access, constants } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 
 export interface ProgramSearch {
-  /** What the settings of this workspace name; empty if they name nothing, or are not trusted. */
+  /** The program in the workspace settings; empty if unset or not trusted. */
   readonly workspace: string;
-  /** What the person's own settings name. */
+  /** The program in the user's settings. */
   readonly user: string;
   /** The interpreter that the Python extension uses here. */
   readonly interpreter: string;

@@ -52,7 +52,7 @@ export class Server {
     if (known.state === "running" && known.address === address) this.reset();
   }
 
-  /** What was found or refused before does not count any more. */
+  /** Forgets earlier results, so that the next start searches again. */
   reset(): void {
     this.#address = undefined;
     this.#state.set({ state: "off" });

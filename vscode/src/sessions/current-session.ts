@@ -51,7 +51,7 @@ export class CurrentSession {
     return this.#detail;
   }
 
-  /** What a page has brought to its front last, also before this window was loaded. */
+  /** The session that a page showed last, also before this window was loaded. */
   get chosen(): string | undefined {
     return this.#chosen;
   }

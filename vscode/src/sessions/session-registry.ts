@@ -32,7 +32,7 @@ export class SessionRegistry {
     this.#stream.dispose();
   }
 
-  /** What changes between the list and the first word of the stream is in the second list. */
+  /** The second list has the changes between the first list and the start of the stream. */
   async #watch(client: AgentClient, signal: AbortSignal, heard: () => void): Promise<void> {
     const list = async (): Promise<void> => {
       const { sessions } = await client.listSessions({ limit: LISTED }, { signal });

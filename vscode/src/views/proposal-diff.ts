@@ -32,7 +32,7 @@ export async function showDiff({ sessionId, proposal, file }: Shown): Promise<vo
   await vscode.commands.executeCommand("vscode.diff", uriOf("old"), uriOf("new"), title, { preview: true });
 }
 
-/** What a side of such a diff shows; undefined for any other text. */
+/** The text of one side of a proposal's diff; undefined for other documents. */
 export function addressOf({ scheme, query }: vscode.Uri): ProposedFileAddress | undefined {
   return scheme === PROPOSAL_SCHEME ? (JSON.parse(query) as ProposedFileAddress) : undefined;
 }

@@ -21,7 +21,7 @@ export class TodoEdits {
     return this.#shown;
   }
 
-  /** What the server has told. It is older than an edit that is under way. */
+  /** The server's list, which may be older than an edit in progress. */
   take(todos: readonly Todo[]): void {
     this.#atServer = todos;
     this.#show();

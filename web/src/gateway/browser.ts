@@ -8,7 +8,7 @@ import { createMemory, createDraftStore } from "./storage";
 import type { Gateway } from "./gateway";
 
 const LINKS = new Set(["http:", "https:", "mailto:"]);
-/** A browser carries no more than 64 KB beyond the end of a page. */
+/** Browsers send at most 64 KB after a page has closed. */
 const LAST_WORDS = 60_000;
 
 export function createBrowserGateway(): Gateway {
@@ -41,7 +41,7 @@ export function createBrowserGateway(): Gateway {
   };
 }
 
-/** Whatever else a link may be, it is not opened. */
+/** Other kinds of links are not opened. */
 function openLink(url: string): void {
   if (URL.canParse(url) && LINKS.has(new URL(url).protocol))
     window.open(url, "_blank", "noopener,noreferrer");
@@ -57,7 +57,7 @@ function save(fileName: string, content: string): void {
   setTimeout(() => URL.revokeObjectURL(address));
 }
 
-/** A browser that forbids storage throws at the mere mention of it. */
+/** Accessing storage throws in browsers that forbid it. */
 function storage(find: () => Storage): Storage | undefined {
   try {
     return find();

@@ -13,26 +13,26 @@ export interface Gateway {
   readonly clientId: string;
   /** The build this page came from, compared with GetServerInfo.page_build. */
   readonly pageBuild: string;
-  /** Small things that this page remembers about itself: open tabs, switches. Never words of the person. */
+  /** Small state of this page: open tabs, switches. Never text of the person. */
   readonly memory: Memory;
-  /** Words of the person that the server does not have yet, so that a reload loses none of them. */
+  /** Text of the person that the server does not have yet, so that a reload loses none. */
   readonly draftStore: DraftStore;
   openLink(url: string): void;
   /** Shows a file in the editor, where there is one. A path that is not whole is one of the folder. */
   readonly openFile?: (path: string, line: number | undefined, folder: string) => void;
   /** Shows what a tool call runs in a terminal of the editor, where there is one. */
   readonly showTerminal?: (sessionId: string, toolId: string) => void;
-  /** What the person looks at in the editor, where there is one. */
+  /** The active file and selection in the editor, if there is one. */
   readonly editorContext?: ReadonlySignal<EditorContext | undefined>;
   /** The folder that new sessions work in, where the page belongs to one. */
   readonly workspace?: string;
-  /** Takes what the person asks of the page from outside of it; what came before is not lost. */
+  /** Receives commands from outside the page, also those sent before this call. */
   readonly onCommand?: (act: (command: EditorCommand) => void) => () => void;
   /** Tells which session is in front. */
   readonly reportFront?: (sessionId: string) => void;
-  /** Brings page and server together where a reload alone would not. */
+  /** Updates the page to the server's version where a reload is not enough. */
   readonly updateBuilds?: () => void;
-  /** Keeps keys of models, where the editor does that and not the server. */
+  /** Stores model keys, if the editor does that instead of the server. */
   readonly keys?: KeyStore;
   /** Offers a document to be saved: in the folder first, where that can be said. */
   save(fileName: string, content: string, folder: string): void;
@@ -47,7 +47,7 @@ export interface EditorContext {
 }
 
 export interface KeyStore {
-  /** Keeps a key by the variable that agents read it from, or forgets it if it is empty. Why not; empty if it did. */
+  /** Stores a key under the variable that agents read, or removes it if empty. Returns the reason on failure, else "". */
   set(name: string, value: string): Promise<string>;
 }
 
@@ -56,9 +56,9 @@ export interface Memory {
   set(key: string, value: unknown): void;
 }
 
-/** Keeps words as long as this tab of the browser lives, reloads included. */
+/** Keeps text as long as this browser tab lives, reloads included. */
 export interface DraftStore {
   get(key: string): string | undefined;
-  /** Undefined takes the words away. */
+  /** Undefined removes the text. */
   set(key: string, words: string | undefined): void;
 }

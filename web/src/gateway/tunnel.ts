@@ -31,7 +31,7 @@ export class Tunnel {
     });
   };
 
-  /** Something came for a call. What belongs to none that is open has come too late. */
+  /** Handles a frame of a call. Frames of closed calls are late and dropped. */
   take(frame: ExtensionFrame): void {
     const call = this.#calls.get(frame.id);
     if (call === undefined) return;

@@ -6,13 +6,13 @@
 const TYPING = 600;
 /** Between two updates during typing: often enough for the eye, and rare enough not to delay keys. */
 const PACE = 250;
-/** After a turn that took long it rests so many times as long. */
+/** After a slow update it rests this many times as long. */
 const REST = 4;
-/** Who has paused for so many times the longest while between two of their last keys may pause longer. */
+/** A pause of this many times the longest recent interval between keys counts as the end of typing. */
 const PAUSE = 1.25;
 const SHORTEST_PAUSE = 150;
 const LONGEST_PAUSE = 300;
-/** How much of that longest while is left with each further key, so that one pause is soon forgotten. */
+/** The decay of that interval with each further key, so that one pause is soon forgotten. */
 const MEMORY = 0.98;
 
 export type Cancel = () => void;
@@ -23,7 +23,7 @@ export interface Clock {
   frame(act: () => void): Cancel;
 }
 
-/** Is told when the page is to stand still, and when it may move again. */
+/** Called when the page must stop moving, and when it may move again. */
 export type PauseAnimations = (still: boolean) => void;
 
 export class TypingPriority {
@@ -32,14 +32,14 @@ export class TypingPriority {
   readonly #waiting = new Set<() => void>();
   #keys = 0;
   #lastKey = -Infinity;
-  /** Between two keys of late; until their rhythm is known the person is taken to be slow. */
+  /** Recent interval between keys; the person counts as slow until it is known. */
   #longestGap = LONGEST_PAUSE / PAUSE;
-  /** Since when, or since which turn, a key is not on the screen. */
+  /** Time since which, or update since which, a key is not on the screen. */
   #unseenSince: number | undefined;
   /** No updates before this during typing. */
   #restsUntil = -Infinity;
   #next: Cancel | undefined;
-  /** Takes back that the page moves again; there while it stands still. */
+  /** Cancels the restart of animations; set while they are paused. */
   #cancelPause: Cancel | undefined;
 
   constructor(clock: Clock, keepStill: PauseAnimations) {
@@ -47,7 +47,7 @@ export class TypingPriority {
     this.#setPaused = keepStill;
   }
 
-  /** With the next picture, or later if the person types. */
+  /** Runs with the next frame, or later if the person types. */
   frame(act: () => void): Cancel {
     const once = (): void => act();
     this.#waiting.add(once);
@@ -80,7 +80,7 @@ export class TypingPriority {
     this.#ask();
   }
 
-  /** The picture with the last key has been drawn. */
+  /** Called when the last key is on the screen. */
   #seen(): void {
     this.#unseenSince = undefined;
     // Only now, because it costs a little, which the first key need not pay.
@@ -129,7 +129,7 @@ export class TypingPriority {
     this.#restsUntil = Math.max(began + PACE, ended + REST * (ended - began));
   }
 
-  /** How long the next turn waits for the person, if no key is seen before. */
+  /** Time that the next update waits for a key. */
   #wait(): number {
     const now = this.#clock.now();
     if (this.#unseenSince !== undefined) return this.#unseenSince + PACE - now;

@@ -53,14 +53,14 @@ export interface KeyPayload {
   readonly value: string;
 }
 
-/** What the person asks of the page from outside of it: by a command, a menu or a key of the editor. */
+/** Commands to the page from a command, menu or key binding of the editor. */
 export type EditorCommand =
   | {
       readonly name: "new_session";
       readonly agent?: string;
       readonly mode?: ReviewMode;
       readonly workspace?: string;
-      /** What it is sent at once. */
+      /** The prompt to send at once. */
       readonly task?: string;
     }
   /** Quietly: not requested by the user, so the focus stays where it is. */

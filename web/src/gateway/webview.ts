@@ -80,12 +80,12 @@ class CommandQueue {
   }
 }
 
-/** What the editor says holds until the person says otherwise in the page. */
+/** The editor's value holds until the person changes it in the page. */
 function withDefaults(memory: Memory, values: Readonly<Record<string, unknown>>): Memory {
   return { ...memory, get: (key) => memory.get(key) ?? values[key] };
 }
 
-/** A window that went away without a word has kept nothing of its page, but the editor knows what was in front. */
+/** A window that closed abruptly has stored nothing, but the editor knows which session was in front. */
 function tabOf(sessionId: string): unknown {
   return sessionId === "" ? undefined : { open: [sessionId], active: sessionId };
 }

@@ -111,7 +111,7 @@ function rgb(...channels: [number, number, number]): string {
   return `rgb(${channels.map((value) => Math.min(255, Math.max(0, Math.trunc(value) || 0))).join(" ")})`;
 }
 
-/** What to paint with: colours, or the two of the page itself, "text" and "back". */
+/** Colours to paint with; "text" and "back" are those of the page. */
 export interface TerminalColors {
   readonly foreground: TerminalColor | undefined;
   readonly background: TerminalColor | undefined;

@@ -9,7 +9,7 @@ import { blockTokens, noReferences, type References } from "./parser";
 import { findSplitPoint, forcedCut, type SplitLimits, type SplitPoint } from "./split-points";
 import { type ParsedLines, parseLines, type BlockUnit } from "./block-units";
 
-/** What has to be rendered again when a text has ended, and with which definitions. */
+/** Blocks to render again at the end of a text, and the definitions they need. */
 export interface LateReferences {
   readonly blocks: readonly number[];
   readonly references: References;
@@ -69,7 +69,7 @@ export class BlockSplitter {
     return first;
   }
 
-  /** Says that this is all for now, so nothing is held back. More may follow all the same. */
+  /** Flushes everything that was held back. More text may still follow. */
   end(): number {
     const first = this.#settled;
     this.#ended = true;

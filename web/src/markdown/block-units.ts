@@ -44,7 +44,7 @@ function* topLevel(tokens: readonly Token[]): Generator<Token[]> {
   }
 }
 
-/** What follows a link definition without a blank line may turn out to be the definition's title. */
+/** Text right after a link definition may turn out to be its title. */
 function mayBelongTogether(before: readonly Token[], next: readonly Token[]): boolean {
   const type = next[0]?.type;
   const mayBeTitle = type === "paragraph_open" || type === "heading_open" || type === "code_block";

@@ -20,7 +20,7 @@ export class CodeFrame {
   readonly #preformatted = document.createElement("pre");
   readonly #painter: CodePainter;
   readonly #pieces: string[] = [];
-  /** What is not shown yet, in order. */
+  /** Code that is not shown yet, in order. */
   readonly #hidden: string[] = [];
   #looked = 0;
   #lines = 0;

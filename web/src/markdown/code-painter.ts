@@ -25,7 +25,7 @@ interface Stretch {
 export class CodePainter {
   readonly #code: HTMLElement;
   readonly #language: string | undefined;
-  /** What is not painted for good: a draft of its colours, then plain text, then the unended line. */
+  /** Provisional nodes: draft colours, then plain text, then the unfinished line. */
   readonly #live = block();
   #stretch: Stretch | undefined;
   #pending = "";
@@ -200,7 +200,7 @@ function runNodes(run: ColorRun): Node[] {
   return [span];
 }
 
-/** As many whole lines as fit, or a part of a line that does not. */
+/** Whole lines that fit, or a part of a line that is too long. */
 function wholeLines(text: string, length: number): string {
   const end = text.length <= length ? text.length : text.lastIndexOf("\n", length - 1) + 1;
   return text.slice(0, end === 0 ? length : end);

@@ -16,7 +16,7 @@ export interface Highlighted {
   readonly complete: boolean;
 }
 
-/** What the highlighter finds, in the few colours that we have. Missing: the colour around it stays. */
+/** The highlighter's classes mapped to our colours. Others keep the colour around them. */
 const COLORS: Readonly<Record<string, string>> = {
   addition: "hl-addition",
   attr: "hl-property",

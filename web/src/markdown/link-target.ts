@@ -10,7 +10,7 @@ const ANY_SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const IGNORED_BY_BROWSERS = /[\u0000-\u0020\u007f-\u00a0\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/g;
 const LINE_SUFFIX = /(?:#L?|:)(\d{1,9})(?:[-:]L?\d+)?$/;
 
-/** What a Markdown target means, or undefined where it must not become a link. */
+/** The target of a Markdown link; undefined if it must not become a link. */
 export function linkTarget(target: string): LinkTarget | undefined {
   const bare = target.replace(IGNORED_BY_BROWSERS, "");
   if (SAFE_SCHEME.test(bare)) {

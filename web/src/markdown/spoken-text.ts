@@ -4,7 +4,7 @@ import type { Token } from "markdown-it";
 import { withoutDirectionControls } from "./direction-controls";
 import { parser } from "./parser";
 
-/** What is said where code stands. */
+/** Spoken in place of code. */
 const CODE = "(code)";
 
 export function spokenText(markdown: string): string {

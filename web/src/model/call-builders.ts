@@ -21,7 +21,7 @@ import {
 import { ItemBuilder } from "./item-builders";
 import type { Item, PermissionItem, QuestionItem, TerminalText, ToolItem, ItemBase } from "./types";
 
-/** Something that its turn leaves behind if it has not ended by then. */
+/** A call that may still be open when its turn ends. */
 export abstract class CallBuilder<Kind extends Item = Item> extends ItemBuilder<Kind> {
   #turnOver = false;
 
@@ -37,7 +37,7 @@ export abstract class CallBuilder<Kind extends Item = Item> extends ItemBuilder<
   }
 }
 
-/** What has been said of a tool call; what is undefined has not been said. */
+/** Known fields of a tool call; undefined fields have not been reported. */
 interface ToolFacts {
   readonly title?: string | undefined;
   readonly kind?: ToolKind | undefined;
@@ -54,7 +54,7 @@ interface ToolFacts {
 export class ToolBuilder extends CallBuilder<ToolItem> {
   #facts: ToolFacts = {};
   #partial = false;
-  /** How the content goes on that an older page begins. */
+  /** The continuation of content whose start is on an older page. */
   #pendingGrowth: TextGrowth | undefined;
   #terminals = new Map<string, TerminalText>();
 
@@ -109,7 +109,7 @@ export class ToolBuilder extends CallBuilder<ToolItem> {
     });
   }
 
-  /** Puts what an older page said of the same call in front. */
+  /** Prepends the fields of the same call from an older page. */
   follow(older: ToolBuilder): void {
     const { content } = older.#facts;
     if (this.#pendingGrowth !== undefined && content !== undefined)
@@ -185,7 +185,7 @@ export class ToolBuilder extends CallBuilder<ToolItem> {
   }
 }
 
-/** Content whose last text goes on. What is known of one that began out of sight is its end. */
+/** Content with text appended. If it began before the known content, only its end is known. */
 function appendText(content: readonly ToolPart[], { dropped, text }: TextGrowth): readonly ToolPart[] {
   const last = content.at(-1);
   if (last?.part.case !== "text")
@@ -219,12 +219,12 @@ function mergeFacts(before: ToolFacts, more: ToolFacts): ToolFacts {
   };
 }
 
-/** Zero is how the wire leaves a choice out. */
+/** Zero means unset on the wire. */
 function known<Choice extends number>(choice: Choice): Choice | undefined {
   return choice === 0 ? undefined : choice;
 }
 
-/** Something that waits for an answer of the person. */
+/** A request that waits for the person's answer. */
 export abstract class RequestBuilder<Answer = unknown, Kind extends Item = Item> extends CallBuilder<Kind> {
   protected answer: Answer | undefined;
 

@@ -3,7 +3,7 @@
 import { asRecord, parseJson } from "./json";
 import type { ContentBlock } from "./types";
 
-/** The words to know a block by, whatever it is; a block that cannot be read is shown as it came. */
+/** A label for a block of any kind; an unreadable block is shown as it came. */
 export function parseContentBlock(json: string): ContentBlock {
   const block = asRecord(parseJson(json));
   const resource = asRecord(block["resource"]);

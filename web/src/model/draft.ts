@@ -7,7 +7,7 @@ import type { Cancel, Environment } from "../gateway/environment";
 import type { Desk } from "../generated/portico/v1/agent_pb";
 import { isLost } from "./call-failure";
 
-/** After the last key; the server has the words a tenth of a second later, or is slow. */
+/** Delay after the last key before the text is sent. */
 const PAUSE = 200;
 /** While keys keep coming. */
 const LONGEST_UNSAVED = 1_000;
@@ -28,18 +28,18 @@ export interface DraftPorts {
 export class Draft {
   /** Written by the composer, and from here when text comes from another window. */
   readonly text: Signal<string>;
-  /** What else was written here, in another window at the same time; the person takes it or leaves it. */
+  /** Text from another window, written at the same time; the person takes or drops it. */
   readonly conflict: Signal<string | undefined>;
   readonly #ports: DraftPorts;
-  /** There was nothing of ours to begin with, so what the server has is to be kept. */
+  /** There was no local text, so the server's is kept. */
   readonly #blind: boolean;
   readonly #ends: Cancel[] = [];
-  /** What the server has, as far as is known; undefined until it has told. */
+  /** The server's text; undefined until it is known. */
   #atServer: string | undefined;
-  /** What is on its way to the server. */
+  /** The text being sent to the server. */
   #saving: string | undefined;
   #echoed = false;
-  /** Another window wrote meanwhile, before or after it: what the server has in the end it will tell. */
+  /** Another window wrote meanwhile; the server will report the final text. */
   #isUnclear = false;
   #dueAgain = false;
   #unsaved: boolean;
@@ -49,7 +49,7 @@ export class Draft {
   #retryIn = FIRST_RETRY;
   /** Last text shown by this class; any other text was typed. */
   #seen: string;
-  /** The server has words of another window, which do not take the place of those that were typed here. */
+  /** The server has text of another window, which does not replace what was typed here. */
   #isInConflict = false;
   #cancelSave: Cancel = () => undefined;
   #cancelSettle: Cancel = () => undefined;
@@ -95,7 +95,7 @@ export class Draft {
     this.#settle();
   }
 
-  /** The server has these words as a prompt, so they are a draft no more. What was typed behind them stays. */
+  /** Drops text that was sent as a prompt. Text typed after it stays. */
   sent(words: string): void {
     const now = this.text.peek().trimStart();
     if (!now.startsWith(words.trim())) return;
@@ -105,7 +105,7 @@ export class Draft {
     this.saveNow();
   }
 
-  /** Saves what is unsaved, without waiting for a pause; after what is being saved. */
+  /** Saves unsaved text at once, after a save in progress. */
   saveNow(): void {
     if (this.#saving === undefined) this.#saveAtOnce();
     else this.#dueAgain = true;
@@ -125,7 +125,7 @@ export class Draft {
     this.#saveIn(Math.min(PAUSE, this.#unsavedSince + LONGEST_UNSAVED - now));
   }
 
-  /** The server's first word. What was typed before it came goes behind what was there. */
+  /** Merges the server's first draft: text typed before it arrived is appended. */
   #mergeFirst(draft: string): void {
     if (!this.#unsaved) return;
     const mine = this.text.peek();
@@ -136,7 +136,7 @@ export class Draft {
     this.#saveIn(0);
   }
 
-  /** What another window wrote while the person writes here: neither takes the other's place. */
+  /** Shows another window's text beside the person's own, without replacing it. */
   #compare(theirs: string): void {
     const mine = this.text.peek();
     if (!this.#isInConflict && !this.#unsaved && this.#quietIn() <= 0) return;
@@ -151,7 +151,7 @@ export class Draft {
     }
   }
 
-  /** The other window has sent its words, or does not want them any more. */
+  /** The other window sent or dropped its text. */
   #resolveConflict(): void {
     this.#isInConflict = false;
     this.conflict.value = undefined;
@@ -159,13 +159,13 @@ export class Draft {
     this.#saveIn(0);
   }
 
-  /** Both windows have the same words in the end, or one has those of both. */
+  /** Both windows end up with the same text, or one has both. */
   #endConflict(): void {
     if (this.#isInConflict && !this.#unsaved) this.#ports.store.set(this.#ports.storeKey, undefined);
     this.#isInConflict = false;
   }
 
-  /** Shows what the server has, unless that takes something from the person. */
+  /** Shows the server's text, unless that would lose typed text. */
   #settle(): void {
     this.#cancelSettle();
     const words = this.#atServer;

@@ -16,7 +16,7 @@ export class FrameScheduler {
     this.#show = show;
   }
 
-  /** Something has changed: it is shown with the next frame. */
+  /** Schedules an update for the next frame. */
   request(): void {
     this.#next ??= this.#environment.frame(() => this.#draw());
   }

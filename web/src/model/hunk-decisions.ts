@@ -9,7 +9,7 @@ export type ConflictChoice = "person" | "agent";
 /** A file that is chosen as a whole has its decision under this id. */
 export const WHOLE_FILE = "";
 
-/** Something that can be decided about. */
+/** A hunk or whole file that can be accepted or rejected. */
 export interface DecidableFile {
   readonly path: string;
   readonly hunkIds: readonly string[];

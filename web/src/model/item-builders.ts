@@ -78,7 +78,7 @@ export class EventItemBuilder extends ItemBuilder {
   }
 }
 
-/** Something that goes on until anything else is shown. */
+/** An item that grows until another item begins. */
 export abstract class RunBuilder<Kind extends Item = Item> extends ItemBuilder<Kind> {
   #partial = false;
 

@@ -9,7 +9,7 @@ import { isLost } from "./call-failure";
 import type { Outgoing, OutgoingAttachment, PromptItem } from "./types";
 
 const MEGABYTE = 1024 * 1024;
-/** As much as the server takes; a call with far more does not even reach what could say so. */
+/** The server's size limit; larger calls would fail without a clear error. */
 const MOST_BYTES = 30 * MEGABYTE;
 
 /** A prompt whose arrival at the server is unknown. */
@@ -141,13 +141,13 @@ function attachment(outgoing: OutgoingAttachment): MessageInitShape<typeof Attac
   return { name, mimeType, source: { case: "data", value: data ?? new Uint8Array() } };
 }
 
-/** What was sent with a prompt, as far as it can be sent again. */
+/** Attachments of a prompt that can be sent again. */
 export function outgoingFrom(prompt: PromptItem): Outgoing {
   const { text, blocks } = prompt;
   return { text, attachments: blocks.filter((block) => !isMention(block, text)).flatMap(attachmentOf) };
 }
 
-/** What the words name the server finds again by itself. A folder could not be attached either. */
+/** Files mentioned in the text are found again by the server. Folders cannot be attached. */
 function isMention({ type, name }: PromptItem["blocks"][number], text: string): boolean {
   return type === "resource_link" && (text.includes(`@${name}`) || text.includes(`@"${name}"`));
 }

@@ -41,7 +41,7 @@ export class StreamAttempt {
     this.#onReached();
   }
 
-  /** Something came over the stream. */
+  /** Notes that the stream is alive. */
   received(): void {
     this.receivedData = true;
     this.connected();
@@ -66,7 +66,7 @@ export class StreamAttempt {
 export interface StreamHandler {
   /** Talks until the stream ends, however it ends. Uses the line's signal for every call. */
   run(attempt: StreamAttempt): Promise<void>;
-  /** Is told why a talk ended; true if there is no use in another. */
+  /** Called with the reason for the end; returns true if reconnecting is pointless. */
   ended(reason: unknown): boolean;
 }
 

@@ -8,12 +8,12 @@ import { decideAll, type HunkDecisions, type DecisionMap } from "./hunk-decision
 import { decidableFile, type FileChoice, type ReviewSelection } from "./review-selection";
 import type { SessionModel } from "./types";
 
-/** Something to tell the person about the last thing they did, or about what came meanwhile. */
+/** A notice about the last action, or about changes that came meanwhile. */
 export interface ReviewNotice {
   readonly tone: "good" | "warning" | "bad";
   readonly text: string;
   readonly more?: string;
-  /** What it is about. */
+  /** The action that the notice is about. */
   readonly action?: ReviewAction;
 }
 
@@ -24,7 +24,7 @@ export interface ReviewActionPorts {
   readonly gateway: Gateway;
   decisionsOf(proposalId: string): HunkDecisions;
   selectionOf(proposal: ProposalUpdated): ReviewSelection;
-  /** Takes what a call has brought, which no event may have told yet. */
+  /** Receives the result of a call before its event arrives. */
   take(proposal: ProposalUpdated | undefined): void;
 }
 
@@ -130,7 +130,7 @@ export class ReviewActions {
     return { sessionId: this.#ports.session.id, proposalId, revision };
   }
 
-  /** What was refused because the proposal is another by now is told as that. */
+  /** Reports a refusal that was caused by a newer revision of the proposal. */
   async #act<Done>(
     action: ReviewAction,
     proposal: ProposalUpdated,
@@ -170,7 +170,7 @@ export class ReviewActions {
   }
 }
 
-/** All that is left of files of which something was rejected. */
+/** The remaining changes of files with rejected parts. */
 function stillRejected({ files }: ProposalUpdated, rejected: readonly FileChoice[]): DecisionMap {
   const paths = new Set(rejected.map((choice) => choice.path));
   return decideAll(

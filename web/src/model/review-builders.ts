@@ -14,7 +14,7 @@ import type { ContentBlock, PromptItem, ProposalItem, ItemBase } from "./types";
 export class ProposalBuilder extends ItemBuilder<ProposalItem> {
   #proposal: ProposalUpdated;
   #last: Event;
-  /** What it had when it was last told as open. */
+  /** The changes of the proposal when it was last open. */
   #listed: readonly ProposedFile[] | undefined;
 
   constructor(event: Event, proposal: ProposalUpdated) {

@@ -18,7 +18,7 @@ export class ReviewStatus {
   readonly #latest: Signal<GetReviewStatusResponse | undefined> = signal(undefined);
   readonly mode: ReadonlySignal<ReviewMode>;
   readonly busy: Signal<boolean> = signal(false);
-  /** What became of the last ending. */
+  /** The result of the last finish. */
   readonly ended: Signal<string> = signal("");
 
   constructor(session: SessionModel, gateway: Gateway) {
@@ -69,7 +69,7 @@ export class ReviewStatus {
     });
   }
 
-  /** What changed in the folder since a checkpoint. */
+  /** Changes in the folder since a checkpoint. */
   async changesSince(checkpointId: string): Promise<GetCheckpointDiffResponse | Failure> {
     return await this.#ask(() =>
       this.#gateway.client.getCheckpointDiff({ sessionId: this.#session.id, checkpointId }),

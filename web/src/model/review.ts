@@ -40,7 +40,7 @@ export class Review {
   readonly #gateway: Gateway;
   readonly #decisions = new Map<string, HunkDecisions>();
   readonly #contents = new Map<string, ProposalContents>();
-  /** What a call has brought that no event has told yet. */
+  /** Results of calls whose events have not arrived yet. */
   readonly #fetched: Signal<ReadonlyMap<string, ProposalUpdated>> = signal(new Map());
   /** The revisions that decisions were compared with. */
   readonly #settled = new Map<string, number>();

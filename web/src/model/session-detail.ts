@@ -110,7 +110,7 @@ function without<Asked extends { requestId: string }>(
   return asked.filter((other) => other.requestId !== requestId);
 }
 
-/** What a report leaves out has not changed. */
+/** Fields missing from a report are unchanged. */
 function mergeUsage(before: UsageUpdated | undefined, now: UsageUpdated): UsageUpdated {
   if (before === undefined) return now;
   const cost = now.cost === undefined ? before : now;

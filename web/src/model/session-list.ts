@@ -42,7 +42,7 @@ class SessionList implements SessionListModel {
   readonly #pageSize: number;
   readonly #reconnector: Reconnector;
   readonly #frames: FrameScheduler;
-  /** What has changed since the last frame; undefined for a session that was removed. */
+  /** Changes since the last frame; undefined for a removed session. */
   #changes = new Map<string, SessionSummary | undefined>();
   #listing = 0;
   #loadingMore: Promise<void> | undefined;
@@ -98,7 +98,7 @@ class SessionList implements SessionListModel {
     });
   }
 
-  /** What changes between the list and the first word of the stream is in the second list. */
+  /** The second list has the changes between the first list and the start of the stream. */
   async #watch(attempt: StreamAttempt): Promise<void> {
     const { signal } = attempt;
     await this.#load(this.#loaded(), signal);

@@ -68,7 +68,7 @@ export interface PromptItem extends ItemBase {
   readonly checkpoint?: CheckpointCreated;
 }
 
-/** What the agent says, as Markdown. `open` while more of it may come. */
+/** Text of the agent, as Markdown. `open` while more may come. */
 export interface AnswerItem extends ItemBase {
   readonly type: "answer";
   readonly text: string;
@@ -149,7 +149,7 @@ export interface EndItem extends ItemBase {
   readonly ended: TurnEnded;
 }
 
-/** What waits to be looked at before it reaches a file, as it stands now. */
+/** Changes that wait for review, in their current state. */
 export interface ProposalItem extends ItemBase {
   readonly type: "proposal";
   readonly proposal: ProposalUpdated;
@@ -192,7 +192,7 @@ export interface Failure {
   readonly details?: ErrorDetails;
 }
 
-/** What a person sends. */
+/** A prompt of the person. */
 export interface Outgoing {
   readonly text: string;
   readonly attachments: readonly OutgoingAttachment[];
@@ -220,7 +220,7 @@ export interface SessionModel {
   readonly drafts: ReadonlySignal<Desk | undefined>;
   /** The person's own words in the composer; saved at the server within 300 ms. */
   readonly draft: Signal<string>;
-  /** What another window wrote while the person wrote here. It is theirs to use or to drop. */
+  /** Text from another window, written at the same time; the person uses or drops it. */
   readonly draftConflict: Signal<string | undefined>;
   /** The last call that failed and has not been dismissed. */
   readonly failure: Signal<Failure | undefined>;

@@ -7,7 +7,7 @@ type Take = (part: HTMLElement) => void;
 
 const takeItself: Take = (part) => part.focus({ preventScroll: true });
 
-/** What the focus leaves of its own accord, because the person points elsewhere, is not given it back. */
+/** Focus that the person moves elsewhere is not moved back. */
 export function useFocusRetention(part: RefObject<HTMLElement | null>, take = takeItself): void {
   const latest = useRef(take);
   latest.current = take;

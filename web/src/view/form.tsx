@@ -24,7 +24,7 @@ export function Form({ onSubmit, children }: FormProps) {
   );
 }
 
-/** Nothing while the text is empty. */
+/** Renders nothing while the text is empty. */
 export function FormProblem({ text }: { readonly text: string }) {
   if (text === "") return null;
   return (

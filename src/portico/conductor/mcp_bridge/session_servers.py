@@ -44,6 +44,9 @@ class SessionServersProxy(Proxy, ABC):
     def forget(self, session: ChainSession) -> None:
         """The session could not be opened, or is closed."""
 
+    def opened(self, session: ChainSession) -> None:
+        """The client has been told that the session is open."""
+
     def introduced(self, result: Raw) -> Raw:
         """The result of `initialize` as the client gets it."""
         return result
@@ -78,9 +81,11 @@ class SessionServersProxy(Proxy, ABC):
         def answered(answer: Message) -> None:
             if isinstance(answer.result, Raw):
                 session.session_id = session.session_id or read_session_id(answer.result)
+                self.node.send_left(answer)
+                self.opened(session)
             else:
                 self._end(session)
-            self.node.send_left(answer)
+                self.node.send_left(answer)
 
         self.forward_right(self._changed(message, opening, session), answered)
 

@@ -52,15 +52,15 @@ def mcp_tool_name(call: acp.ToolCallUpdate) -> McpToolName:
     if title.startswith(_MCP):
         return _qualified(title.removeprefix(_MCP))
     if (codex := _CODEX.fullmatch(title)) is not None:
-        told = call.raw_input if isinstance(call.raw_input, dict) else {}
-        agrees = (told.get("server"), told.get("tool")) == codex.groups()
+        raw_input = call.raw_input if isinstance(call.raw_input, dict) else {}
+        agrees = (raw_input.get("server"), raw_input.get("tool")) == codex.groups()
         return McpToolName((qualified_tool_name(*codex.groups()),), certain=agrees)
     return _joined(title)
 
 
 def _claude_name(meta: dict[str, Any] | None) -> str | None:
-    told = (meta or {}).get("claudeCode")
-    name = told.get("toolName") if isinstance(told, dict) else None
+    claude = (meta or {}).get("claudeCode")
+    name = claude.get("toolName") if isinstance(claude, dict) else None
     return name if isinstance(name, str) else None
 
 

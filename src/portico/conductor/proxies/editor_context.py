@@ -1,8 +1,7 @@
 """Proxy that adds the editor's active file, selection, open files and problems to each prompt.
 
 The editor writes its state to a file. What is outside the session's folders stays unsaid, and of a
-file that may hold secrets only the name is said. A prompt that begins with `/` is a command: agents
-join its text blocks or read the first, so one more would become an argument. It goes on untouched.
+file that may hold secrets only the name is said. A command goes on untouched.
 """
 
 import os
@@ -11,13 +10,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-import msgspec
-from msgspec import Raw
-
-from portico.acp import _schema as acp
+from portico.conductor.prompt_message import PromptMessage
 from portico.conductor.proxies.editor_state import EditorSelection, EditorState, read_editor_state
 from portico.conductor.session_folders import SessionFolders, SessionFoldersProxy
-from portico.domain import codecs
 from portico.domain.secret_files import is_private
 from portico.rpc.messages import Message
 
@@ -30,16 +25,6 @@ _LONGEST_LINE = 300
 _NOT_IN_A_LANGUAGE = re.compile(r"[^\w+#.-]")
 _CLOSING_TAG = re.compile(r"</(?=\s*editor-context)", re.IGNORECASE)
 _FENCE = re.compile(r"`{3,}")
-
-
-class _Prompt(msgspec.Struct, frozen=True, rename="camel"):
-    session_id: str
-    prompt: list[Raw]
-
-
-class _Block(msgspec.Struct, frozen=True):
-    type: str
-    text: str = ""
 
 
 class EditorContext(SessionFoldersProxy):
@@ -59,19 +44,12 @@ class EditorContext(SessionFoldersProxy):
             super().from_client(message)
 
     def _with_context(self, message: Message) -> Message:
-        try:
-            asked = codecs.decode_json(message.params, _Prompt)
-            if asked.session_id not in self.folders or _is_command(asked.prompt):
-                return message
-        except msgspec.DecodeError:
+        asked = PromptMessage.read(message)
+        if asked is None or asked.session_id not in self.folders or asked.command is not None:
             return message
         state = read_editor_state(self._state_file, self._now())
         text = None if state is None else describe(state, self.folders[asked.session_id])
-        if text is None:
-            return message
-        block = acp.TextContent(text=text, annotations=acp.Annotations(audience=["assistant"]))
-        fields = codecs.decode_json(message.params, dict[str, Raw])
-        return message.with_params({**fields, "prompt": [block, *asked.prompt]})
+        return message if text is None else asked.with_context(text)
 
 
 def describe(state: EditorState, folders: SessionFolders) -> str | None:
@@ -113,14 +91,6 @@ class _View:
             return Path(os.path.realpath(Path(self._folders[0]) / path))
         except (OSError, ValueError):
             return None
-
-
-def _is_command(blocks: list[Raw]) -> bool:
-    for raw in blocks:
-        block = codecs.decode_json(raw, _Block)
-        if block.type == "text":
-            return block.text.lstrip().startswith("/")
-    return False
 
 
 def _selection(selection: EditorSelection, language: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ _SECRET_FIELD = re.compile(
 _SECRET_HEADER = re.compile(r"authorization$|cookie$", re.IGNORECASE)
 _WORDS = "key|token|secret|passw|credential|authorization|cookie"
 _TELLING = re.compile(_WORDS.encode(), re.IGNORECASE)
-_TOLD = re.compile(f"({_WORDS}).*", re.IGNORECASE | re.DOTALL)
+_AFTER_WORD = re.compile(f"({_WORDS}).*", re.IGNORECASE | re.DOTALL)
 _SHORTEST_PIECE = 3
 _ANSWERED = b'"action"'
 
@@ -58,7 +58,7 @@ class FrameRedactor:
 
     def sample(self, text: str) -> str:
         """The beginning of something that is no JSON: nothing after a telling word, and no half of a secret."""
-        text = _TOLD.sub(rf"\1{HIDDEN}", self.text(text))
+        text = _AFTER_WORD.sub(rf"\1{HIDDEN}", self.text(text))
         for secret in self._secrets:
             for length in range(len(secret) - 1, _SHORTEST_PIECE, -1):
                 if text.endswith(secret[:length]):

@@ -34,7 +34,7 @@ async def answer_without_model(turn: PorterTurn, text: str) -> None:
     await turn.say(
         "To connect a model, choose *Connect a model* in the chat of Portico's page or of VS Code. In a terminal, "
         "`portico models list` lists models, `portico auth login PROVIDER` stores a key, and "
-        "`portico models use PROVIDER:MODEL` selects one. `portico models pull smollm2` downloads a tiny one that "
+        "`portico models use PROVIDER:MODEL` selects one. `portico models pull qwen2.5-coder` downloads one that "
         "needs no key and no network. Or use another agent with Portico: "
         '`portico exec --agent claude "…"`, or any program that speaks ACP with '
         '`portico exec --agent-command "program" "…"`.'

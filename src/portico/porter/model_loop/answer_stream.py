@@ -52,7 +52,7 @@ class StreamedAnswer:
         self._sink = sink
         self._text: list[str] = []
         self._thoughts: list[str] = []
-        self._told = 0
+        self._shown_count = 0
         self.usage = ModelUsage()
         self.finished: ResponseFinished | None = None
 
@@ -74,20 +74,20 @@ class StreamedAnswer:
                 return False
             case _:
                 assert_never(event)
-        return bool(self._thoughts) or len(self._text) > self._told
+        return bool(self._thoughts) or len(self._text) > self._shown_count
 
     async def show(self) -> None:
         if self._thoughts:
             thoughts, self._thoughts = "".join(self._thoughts), []
             await self._sink.stream_thought(thoughts)
-        if piece := "".join(self._text[self._told :]):
-            begins, self._told = self._told == 0, len(self._text)
+        if piece := "".join(self._text[self._shown_count :]):
+            begins, self._shown_count = self._shown_count == 0, len(self._text)
             await self._sink.stream_text(piece, begins=begins)
 
     @property
     def shown(self) -> AssistantMessage | None:
         """The text that was shown, as a message without calls."""
-        text = "".join(self._text[: self._told])
+        text = "".join(self._text[: self._shown_count])
         return AssistantMessage((ModelText(text),), model=self._model) if text.strip() else None
 
 

@@ -54,7 +54,7 @@ class McpServers:
         self._open: dict[str, tuple[McpClient, ServerRequests]] = {}
         self._looking: dict[str, asyncio.Task[Sequence[McpTool]]] = {}
         self._silent: set[str] = set()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     async def tools(self, turn: PorterTurn) -> tuple[ModelTool, ...]:
         """The tools of all servers that answer. The person is told once of each that does not."""
@@ -101,8 +101,8 @@ class McpServers:
         return kept
 
     def _tell(self, turn: PorterTurn, what: str, title: str, more: str) -> None:
-        if what not in self._told:
-            self._told.add(what)
+        if what not in self._reported:
+            self._reported.add(what)
             turn.notice(title, more, severity="warning")
 
     def _look(self, server: schema.McpServer) -> "asyncio.Task[Sequence[McpTool]]":

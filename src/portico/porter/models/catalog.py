@@ -28,20 +28,25 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class CatalogModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """A model in a provider's list. Prices are in dollars per million tokens."""
+    """A model in a provider's list. Prices are in dollars per million tokens; an offline model has a size in bytes."""
 
     name: str
     window: int | None = None
     input_price: float | None = None
     output_price: float | None = None
+    size: int | None = None
+    pulled: bool | None = None
 
 
 async def models_of(provider: ModelProvider, environ: Mapping[str, str]) -> list[CatalogModel]:
     """Return the published list of a built-in provider; other addresses are queried."""
     if provider.kind == OFFLINE:
-        from portico.porter.models.offline.model_files import KNOWN
+        from portico.porter.models.offline.model_files import offered_files
 
-        return [CatalogModel(name=file.name, window=file.window) for file in KNOWN.values()]
+        return [
+            CatalogModel(name=file.name, window=file.window, size=file.size, pulled=pulled)
+            for file, pulled in offered_files(environ)
+        ]
     own_address = provider.address_in(environ)
     if provider.name in BUILT_IN and provider.name != "ollama":
         return await asyncio.to_thread(published, provider)

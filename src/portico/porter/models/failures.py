@@ -157,7 +157,7 @@ def _unheard(error: Exception, provider: ModelProvider, words: str) -> ModelTime
             return ModelTimedOut(
                 f"{provider.name}{where} cannot be reached: {words}",
                 suggestion="Check the network and the address, or work offline with: "
-                "portico models use offline:smollm2",
+                "portico models pull qwen2.5-coder",
             )
         case _:
             return interrupted_error(provider.name)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from portico.config.model_settings import ProviderSetting
 from portico.domain.catalog import ModelEntry
 from portico.porter.models.keys import has_key
-from portico.porter.models.offline.model_files import KNOWN, is_ready
+from portico.porter.models.offline.model_files import pulled_files
 from portico.porter.models.providers import OFFLINE, ModelProvider, providers
 
 _NAMED_BY_THE_PERSON = ("azure",)
@@ -30,10 +30,11 @@ def _models(
     provider: ModelProvider, setting: ProviderSetting, environ: Mapping[str, str]
 ) -> Iterator[ModelEntry]:
     if provider.kind == OFFLINE:
-        for file in KNOWN.values():
-            if is_ready(file, environ):
-                name, about = f"{OFFLINE}:{file.name}", "tiny; needs no key and no network"
-                yield ModelEntry(name, about, window=file.window, tools=False, images=False)
+        for file in pulled_files(environ):
+            about = f"{'tiny; ' if file.tiny else ''}needs no key and no network"
+            yield ModelEntry(
+                f"{OFFLINE}:{file.name}", about, window=file.window, tools=file.tools, images=False
+            )
         return
     if not provider.installed or (provider.needs_key and not has_key(provider, environ)):
         return

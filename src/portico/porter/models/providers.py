@@ -92,10 +92,10 @@ _BUILT_IN = (
     ModelProvider(
         name=OFFLINE,
         kind=OFFLINE,
-        title="a tiny model on this machine",
+        title="a model on this machine",
         package="xllamacpp",
         needs_key=False,
-        example="smollm2",
+        example="qwen2.5-coder",
     ),
 )
 BUILT_IN = {provider.name: provider for provider in _BUILT_IN}

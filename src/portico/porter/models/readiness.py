@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from portico.domain.errors import AuthRequired
 from portico.porter.models.keys import find_key
-from portico.porter.models.offline.model_files import DEFAULT, is_ready
+from portico.porter.models.offline.model_files import QWEN_CODER, pulled_files
 from portico.porter.models.providers import OFFLINE, ModelProvider
 
 
@@ -13,8 +13,10 @@ def readiness(provider: ModelProvider, environ: Mapping[str, str]) -> tuple[bool
     if not provider.installed:
         return False, f"not installed: pip install 'portico[{provider.extra}]'"
     if provider.kind == OFFLINE:
-        ready = is_ready(DEFAULT, environ)
-        return ready, "ready" if ready else f"download it with: portico models pull {DEFAULT.name}"
+        names = ", ".join(file.name for file in pulled_files(environ))
+        if names:
+            return True, f"ready: {names}"
+        return False, f"download one with: portico models pull {QWEN_CODER.name}"
     try:
         key = find_key(provider, environ)
     except AuthRequired as error:

@@ -37,12 +37,13 @@ def open_model(name: str, settings: Mapping[str, ProviderSetting], environ: Mapp
 
 
 def default_model(setting: str | None, environ: Mapping[str, str]) -> str | None:
-    """Return the model of the environment, of the settings, or the offline model if it is downloaded."""
+    """Return the model of the environment, of the settings, or an offline model that was pulled."""
     if name := environ.get(MODEL_VARIABLE, "").strip() or setting:
         return name
-    from portico.porter.models.offline.model_files import DEFAULT, is_ready
+    from portico.porter.models.offline.model_files import preferred_file
 
-    return f"{OFFLINE}:{DEFAULT.name}" if is_ready(DEFAULT, environ) else None
+    file = preferred_file(environ)
+    return f"{OFFLINE}:{file.name}" if file else None
 
 
 def _model_setting(name: ModelName, settings: Mapping[str, ProviderSetting]) -> ModelSetting:

@@ -52,17 +52,17 @@ async def run(context: ToolContext, parameters: RunParameters) -> str | ToolOutc
             ended = await running.output_so_far()
             call.ran(ended)
             return ToolOutcome(
-                (ModelText(_told(ended, f"Stopped after {parameters.seconds} s.")),), failed=True
+                (ModelText(_with_ending(ended, f"Stopped after {parameters.seconds} s.")),), failed=True
             )
         else:
             ended = await running.output_so_far()
             call.ran(ended)
         finally:
             await running.stop()
-    return ToolOutcome((ModelText(_told(ended, f"Ended with {ended}.")),), failed=not ended.succeeded)
+    return ToolOutcome((ModelText(_with_ending(ended, f"Ended with {ended}.")),), failed=not ended.succeeded)
 
 
-def _told(ended: CommandResult, how: str) -> str:
+def _with_ending(ended: CommandResult, how: str) -> str:
     output = ended.plain_output().strip("\n")
     return f"{output}\n\n{how}" if output else f"No output. {how}"
 

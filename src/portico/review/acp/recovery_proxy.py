@@ -13,7 +13,6 @@ from portico.conductor.session_folders import SessionFoldersProxy
 from portico.domain import codecs
 from portico.domain.errors import PorticoError
 from portico.domain.events import AnyPayload, Notice
-from portico.review.acp.notice import notice_call
 from portico.review.files.leftovers import has_leftovers
 from portico.rpc.messages import CANCEL_REQUEST, INTERNAL_ERROR, Message, RpcError
 
@@ -78,6 +77,9 @@ class RecoveryProxy(SessionFoldersProxy):
         notices = await self._recover(Path(folder))
         self._pending += [one for one in notices if isinstance(one, Notice) and one not in self._pending]
         if known is not None and asked.session_id is not None:
+            # Late: most chains of an editor recover nothing, and have to start quickly.
+            from portico.review.acp.notice import notice_call
+
             while self._pending:
                 call = notice_call(self._pending.pop(0), asked.session_id)
                 self.tell_client(

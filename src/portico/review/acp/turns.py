@@ -13,9 +13,10 @@ from msgspec import Raw
 
 from portico.acp import _schema as acp
 from portico.acp.lenient_decoder import decode
+from portico.conductor.proxies.notices import portico_call
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
-from portico.review.acp.notice import notice_call, own_call
+from portico.review.acp.notice import notice_call
 from portico.review.acp.proposal_card import (
     APPLY,
     DISCARD,
@@ -84,7 +85,7 @@ class EditorTurns:
                 await self._decide_all(buffers, cancelled)
         except PorticoError as error:
             self._tell(
-                own_call("The changes of this turn could not be shown.", failure_message(error), "failed")
+                portico_call("The changes of this turn could not be shown.", failure_message(error), "failed")
             )
 
     async def _decide_all(self, buffers: EditorBuffers, cancelled: asyncio.Event) -> None:

@@ -9,7 +9,6 @@ from portico.acp import _schema as acp
 from portico.domain import events
 from portico.domain.errors import InvalidInput
 from portico.domain.turns import TurnEvent, TurnState
-from portico.files.deadline import within_deadline
 from portico.rpc.messages import RpcError
 from portico.sessions.agent.connection import AgentConnection
 from portico.sessions.agent.resume import (
@@ -85,20 +84,6 @@ class AgentAttachment:
         """Whether the log has any output of the agent."""
         output = (events.TextDelta, events.ToolStarted)
         return any(isinstance(event.payload, output) for event in await self._earlier(EVENTS_LOOKED_AT))
-
-    async def usable_mcp_servers(self, connection: AgentConnection) -> Sequence[acp.McpServer]:
-        """The MCP servers of the settings that the agent can use; the log says which were left out."""
-        session = self._session
-        configured = await within_deadline(lambda: session.ports.mcp_servers(session.workspace))
-        by_http = connection.info.agent_capabilities.mcp_capabilities.http
-        unreachable = (
-            f"The MCP server {server.name} is left out: {session.spec.name} does not support MCP over HTTP."
-            for server in configured.servers
-            if server.url is not None and not by_http
-        )
-        for problem in (*configured.problems, *unreachable):
-            session.journal.record(events.Notice(level="warning", text=problem))
-        return [server for server in configured.servers if server.url is None or by_http]
 
     def record(self, attached: AttachResult) -> None:
         """Record that the agent has the session open."""

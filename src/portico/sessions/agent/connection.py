@@ -243,8 +243,8 @@ class AgentConnection:
         """The error for a failure of the agent, with the end of its error output."""
         if isinstance(error, ConnectionLost):
             return await self._crashed()
-        if (told := error_from_agent(error, self._details(), self._login_method_names())) is not None:
-            return told
+        if (reported := error_from_agent(error, self._details(), self._login_method_names())) is not None:
+            return reported
         if error.code == AUTH_REQUIRED:
             return self._auth_required(error)
         reason = without_secrets(error.reason, secrets_in(self.spec.env))

@@ -39,12 +39,12 @@ def error_from_agent(
     error: RpcError, details: ErrorDetails, auth_methods: tuple[str, ...]
 ) -> PorticoError | None:
     """The error that a response names; None if it names none that an agent may report."""
-    told = _decode_error_data(error.data)
-    kind = _kind(told)
+    meta = _decode_error_data(error.data)
+    kind = _kind(meta)
     if kind is None:
         return None
-    message = error.message.removesuffix(told.suggestion or "").rstrip()
-    suggestion = (told.suggestion or "").strip()[:_MAX_SUGGESTION] or None
+    message = error.message.removesuffix(meta.suggestion or "").rstrip()
+    suggestion = (meta.suggestion or "").strip()[:_MAX_SUGGESTION] or None
     facts = ErrorDetails(agent=details.agent)
     if kind is AuthRequired:
         facts = msgspec.structs.replace(facts, auth_methods=auth_methods)
@@ -66,10 +66,10 @@ def _decode_error_data(data: Any) -> FailureMeta:
         return FailureMeta()
 
 
-def _kind(told: FailureMeta) -> type[PorticoError] | None:
-    if told.code == ModelFailed.code:
-        return None if told.model_failure is None else _model_error_kind(told.model_failure)
-    return _BY_CODE.get(told.code)
+def _kind(meta: FailureMeta) -> type[PorticoError] | None:
+    if meta.code == ModelFailed.code:
+        return None if meta.model_failure is None else _model_error_kind(meta.model_failure)
+    return _BY_CODE.get(meta.code)
 
 
 def _model_error_kind(failure: ModelFailure) -> type[PorticoError]:

@@ -31,10 +31,10 @@ class SignInMethod(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 class AgentLogin:
     """Login methods of one running agent."""
 
-    def __init__(self, link: AgentConnection) -> None:
-        self._link = link
-        self.agent = link.spec.name
-        self.methods = tuple(self._method(method) for method in link.info.auth_methods)
+    def __init__(self, connection: AgentConnection) -> None:
+        self._connection = connection
+        self.agent = connection.spec.name
+        self.methods = tuple(self._method(method) for method in connection.info.auth_methods)
 
     def method(self, method_id: str | None) -> SignInMethod:
         """The method by id or name, or the only one. InvalidInput, listing the methods, if there is no such one."""
@@ -64,24 +64,24 @@ class AgentLogin:
                 f"To sign in to {self.agent} with {method.name}, run {' '.join(method.command)}."
             )
         if ask is not None:
-            self._link.login_question_handler = _question_handler(ask)
+            self._connection.login_question_handler = _question_handler(ask)
         try:
-            await self._link.end.authenticate(acp.AuthenticateRequest(method_id=method.method_id))
+            await self._connection.end.authenticate(acp.AuthenticateRequest(method_id=method.method_id))
         except (RpcError, ConnectionLost) as error:
-            raise await self._link.explain(error) from error
+            raise await self._connection.explain(error) from error
         finally:
-            self._link.clear_login_handler()
+            self._connection.clear_login_handler()
 
     async def logout(self) -> None:
-        if self._link.info.agent_capabilities.auth.logout is None:
+        if self._connection.info.agent_capabilities.auth.logout is None:
             raise InvalidInput(
                 f"The agent {self.agent} does not support logout.",
                 suggestion="Sign out with its own program.",
             )
         try:
-            await self._link.end.logout()
+            await self._connection.end.logout()
         except (RpcError, ConnectionLost) as error:
-            raise await self._link.explain(error) from error
+            raise await self._connection.explain(error) from error
 
     def _method(self, method: acp.AuthMethod) -> SignInMethod:
         in_terminal = method.type == "terminal"
@@ -89,8 +89,8 @@ class AgentLogin:
             method_id=method.id,
             name=method.name,
             description=method.description,
-            command=(*self._link.spec.command, *(method.args or ())) if in_terminal else (),
-            env={**self._link.spec.env, **(method.env or {})} if in_terminal else {},
+            command=(*self._connection.spec.command, *(method.args or ())) if in_terminal else (),
+            env={**self._connection.spec.env, **(method.env or {})} if in_terminal else {},
         )
 
 

@@ -40,27 +40,27 @@ class AgentPool:
         """The connection to the agent, which is started if it is not running."""
         key = _PoolKey(spec.name, spec.command, tuple(sorted(spec.env.items())), place)
         async with self._starting.setdefault(key, asyncio.Lock()):
-            link = self._running.get(key)
-            if link is None or not link.alive:
-                link = await AgentConnection.launch(self._ports, spec, place, session.serve)
-                await link.initialize(self._ports, client_capabilities(editor))
-                self._running[key] = link
-                self._taken[link] = set()
-            self._taken[link].add(session)
-            return link
+            connection = self._running.get(key)
+            if connection is None or not connection.alive:
+                connection = await AgentConnection.launch(self._ports, spec, place, session.serve)
+                await connection.initialize(self._ports, client_capabilities(editor))
+                self._running[key] = connection
+                self._taken[connection] = set()
+            self._taken[connection].add(session)
+            return connection
 
-    async def release(self, link: AgentConnection, session: "SessionRuntime", *, grace: float) -> None:
+    async def release(self, connection: AgentConnection, session: "SessionRuntime", *, grace: float) -> None:
         """Release an agent; it ends with its last session, or if it is dead."""
-        link.remove_session(session)
-        left = self._taken.get(link, set())
+        connection.remove_session(session)
+        left = self._taken.get(connection, set())
         left.discard(session)
-        if not left or not link.alive:
-            await self.end(link, grace=grace)
+        if not left or not connection.alive:
+            await self.end(connection, grace=grace)
 
-    async def end(self, link: AgentConnection, *, grace: float) -> None:
+    async def end(self, connection: AgentConnection, *, grace: float) -> None:
         """End an agent for all its sessions. Their turns are interrupted."""
-        self._taken.pop(link, None)
-        for key in [key for key, running in self._running.items() if running is link]:
+        self._taken.pop(connection, None)
+        for key in [key for key, running in self._running.items() if running is connection]:
             del self._running[key]
             self._starting.pop(key, None)
-        await link.close(grace=grace)
+        await connection.close(grace=grace)

@@ -5,7 +5,7 @@ agents accept an id that they do not know: a load that replays nothing of a conv
 refused, and so does a reopened session whose first prompt is refused because of it.
 """
 
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
@@ -87,9 +87,7 @@ async def attach_session(
     forked_from: ForkedFrom | None,
 ) -> AttachResult:
     """Find the agent's session, or create one. `known` is the agent's id of it."""
-    attempts = _AttachAttempts(
-        connection, session, HistoryCounter(), await session.attachment.usable_mcp_servers(connection)
-    )
+    attempts = _AttachAttempts(connection, session, HistoryCounter())
     attached = None
     if known is not None:
         attached = await attempts.resume(known) or await attempts.load(known)
@@ -109,9 +107,7 @@ async def attach_anew(
     connection: AgentConnection, session: "SessionRuntime", refusal: RpcError
 ) -> AttachResult:
     """Create another session at an agent that reopened one and then refused a prompt in it."""
-    attempts = _AttachAttempts(
-        connection, session, HistoryCounter(), await session.attachment.usable_mcp_servers(connection)
-    )
+    attempts = _AttachAttempts(connection, session, HistoryCounter())
     attached = await attempts.begin("replay")
     way = f"The agent reopened its session, but does not know it: {refusal.reason}"
     return msgspec.structs.replace(attached, refused_methods=(way,))
@@ -129,9 +125,7 @@ async def attach_adopted(
     connection: AgentConnection, session: "SessionRuntime", session_id: str, history_listener: HistoryListener
 ) -> AttachResult:
     """Open a session that the agent had without Portico, with its history if the agent can send it."""
-    attempts = _AttachAttempts(
-        connection, session, history_listener, await session.attachment.usable_mcp_servers(connection)
-    )
+    attempts = _AttachAttempts(connection, session, history_listener)
     attached = await attempts.load(session_id) or await attempts.resume(session_id)
     if attached is None:
         why = " ".join(attempts.failed) or "It offers neither session/load nor session/resume."
@@ -151,7 +145,6 @@ class _AttachAttempts:
         connection: AgentConnection,
         session: "SessionRuntime",
         history_listener: HistoryListener,
-        servers: Sequence[acp.McpServer],
     ) -> None:
         self.failed: list[str] = []
         self._connection = connection
@@ -160,7 +153,8 @@ class _AttachAttempts:
         self._offered = connection.info.agent_capabilities
         self._settings: dict[str, Any] = {
             "cwd": str(session.review.folder),
-            "mcp_servers": list(servers),
+            # The chain adds those of the settings.
+            "mcp_servers": [],
             "meta": extensions.to_meta(session.review.placed),
         }
 

@@ -9,19 +9,19 @@ from portico.sessions.ports import Ports
 
 
 async def list_agent_sessions(
-    link: AgentConnection, ports: Ports, *, cwd: str | None, limit: int
+    connection: AgentConnection, ports: Ports, *, cwd: str | None, limit: int
 ) -> list[acp.SessionInfo]:
     """Sessions of the agent, of one folder or of all, in the agent's order."""
-    if link.info.agent_capabilities.session_capabilities.list is None:
+    if connection.info.agent_capabilities.session_capabilities.list is None:
         raise InvalidInput(
-            f"The agent {link.spec.name} does not list its sessions.",
+            f"The agent {connection.spec.name} does not list its sessions.",
             suggestion="List them in the agent itself; continue one with --agent-session ID.",
         )
     found: dict[str, acp.SessionInfo] = {}
     cursors: set[str] = set()
     request = acp.ListSessionsRequest(cwd=cwd)
     while True:
-        page = await _page(link, ports, request)
+        page = await _page(connection, ports, request)
         found |= {session.session_id: session for session in page.sessions}
         cursor = page.next_cursor
         # An agent may return the same page forever.
@@ -32,11 +32,11 @@ async def list_agent_sessions(
 
 
 async def _page(
-    link: AgentConnection, ports: Ports, request: acp.ListSessionsRequest
+    connection: AgentConnection, ports: Ports, request: acp.ListSessionsRequest
 ) -> acp.ListSessionsResponse:
     try:
-        return await run_with_timeout(ports.clock, ports.limits.start, link.end.list_sessions(request))
+        return await run_with_timeout(ports.clock, ports.limits.start, connection.end.list_sessions(request))
     except TimeoutError as error:
-        raise link.timed_out(f"did not list its sessions within {ports.limits.start:g} s") from error
+        raise connection.timed_out(f"did not list its sessions within {ports.limits.start:g} s") from error
     except (RpcError, ConnectionLost) as error:
-        raise await link.explain(error) from error
+        raise await connection.explain(error) from error

@@ -119,8 +119,8 @@ class _Message:
     def patch(self, update: acp.SessionMessage) -> None:
         if update.content is not UNSET:
             self.content = list(update.content or ())
-        told = {name: value for name in _ABOUT_MESSAGES if (value := getattr(update, name)) is not UNSET}
-        self.update = msgspec.structs.replace(self.update, **told)
+        given = {name: value for name in _ABOUT_MESSAGES if (value := getattr(update, name)) is not UNSET}
+        self.update = msgspec.structs.replace(self.update, **given)
 
     def notice(self, subagents: Subagents) -> Notice:
         whole = msgspec.structs.replace(self.update, content=self.content)

@@ -32,13 +32,13 @@ class ClientCallRecorder:
 
     def ran(self, terminal_id: str, request: TerminalRequest) -> None:
         """A command was started."""
-        told = {
+        fields = {
             "command": request.command,
             "args": list(request.args),
             "cwd": request.cwd,
             "env": dict(request.env),
         }
-        raw_input = msgspec.Raw(msgspec.json.encode({name: value for name, value in told.items() if value}))
+        raw_input = msgspec.Raw(msgspec.json.encode({name: value for name, value in fields.items() if value}))
         line = command_line_of((request.command, *request.args))
         for payload in self._session.tools.ran(terminal_id, line, raw_input):
             self._session.journal.record(payload)

@@ -169,7 +169,7 @@ class ScriptedMethods:
         if not isinstance(blocks, list):
             raise ScriptedRefusal(INVALID_PARAMS, "session/prompt needs prompt")
         turn.words = "\n".join(block["text"] for block in blocks if "text" in block)
-        turn.prompt = "\n".join(_told(block) for block in blocks)
+        turn.prompt = "\n".join(_block_text(block) for block in blocks)
         turn.session.record_prompt(blocks)
         turn.session.save()
         return {"stopReason": "end_turn"}
@@ -230,7 +230,7 @@ class ScriptedMethods:
         return changed if isinstance(changed, list) else self._script.get("config_options", [])
 
 
-def _told(block: Json) -> str:
+def _block_text(block: Json) -> str:
     """The text of a block, or its kind."""
     inside = block.get("resource") or block
     return inside.get("text") or f"[{block.get('type')}]"

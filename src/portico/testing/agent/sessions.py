@@ -67,8 +67,8 @@ class ScriptedSession:
             self._path = None
 
     def describe(self) -> Json:
-        told = {name: self.last("session_info_update", name) for name in ("title", "updatedAt")}
-        known = {name: value for name, value in told.items() if value is not None}
+        info = {name: self.last("session_info_update", name) for name in ("title", "updatedAt")}
+        known = {name: value for name, value in info.items() if value is not None}
         return {"sessionId": self.id, "cwd": self.cwd, **known}
 
 

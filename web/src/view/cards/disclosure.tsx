@@ -6,7 +6,7 @@ import { useId } from "preact/hooks";
 
 interface DisclosureProps {
   readonly label: string;
-  /** What stands on the line before the button. */
+  /** Content before the button. */
   readonly line?: ComponentChildren;
   readonly open?: Signal<boolean>;
   readonly children: ComponentChildren;

@@ -33,7 +33,7 @@ export function EndLine({ item, session, onNewSession }: CardProps<EndItem>) {
   );
 }
 
-/** What became of a turn that lost its agent. An error in it has said the rest already. */
+/** The end of a turn that lost its agent. An error in the turn has the details. */
 function Interrupted({ item, session }: Pick<CardProps<EndItem>, "item" | "session">) {
   const explained = useComputed(() =>
     session.items.value.some(({ type, turnId }) => type === "error" && turnId === item.turnId),

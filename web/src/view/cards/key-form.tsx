@@ -10,7 +10,7 @@ import { Form, FormProblem } from "../form";
 
 interface KeyFormProps {
   readonly agent: string;
-  /** What was suggested; it may name the variable. */
+  /** The suggestion of the error; it may name the variable. */
   readonly hint: string;
   readonly gateway: Gateway;
 }
@@ -29,7 +29,7 @@ export function KeyForm({ agent, hint, gateway }: KeyFormProps) {
   const saving = useSignal(false);
   const problem = useSignal("");
   const done = useSignal("");
-  /** What the editor keeps now, and could forget. */
+  /** The key that the editor stores now and can remove. */
   const kept = useSignal("");
 
   const attempt = async (act: () => Promise<KeyOutcome>): Promise<boolean> => {

@@ -6,7 +6,7 @@ import { failureOf } from "../../model/call-failure";
 
 const FROM_NOW_ON = "Agents that start from now on can use it.";
 
-/** What came of it: either has words, never both. */
+/** The result: a message or an error, never both. */
 export interface KeyOutcome {
   readonly done: string;
   readonly problem: string;

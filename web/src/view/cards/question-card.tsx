@@ -188,7 +188,7 @@ export function answerLabel(answered: QuestionAnswered | undefined): string {
   return answered.by === DecidedBy.NOBODY ? "Declined: no one was there to answer" : "Declined";
 }
 
-/** What was said, field by field; of a secret only that it was. */
+/** The answers by field; a secret is shown only as given. */
 export function answersGiven(
   asked: QuestionAsked,
   answered: QuestionAnswered | undefined,

@@ -3,7 +3,7 @@
 import type { QuestionField } from "../../generated/portico/v1/events_pb";
 import { parseJson } from "../../model/json";
 
-/** What stands in a field: text for most, a switch, or the values that were picked. */
+/** The value of a field: text, a switch, or the selected values. */
 export type FieldValue = string | boolean | readonly string[];
 export type FormValues = Readonly<Record<string, FieldValue>>;
 
@@ -19,7 +19,7 @@ function firstValue(field: QuestionField): FieldValue {
   return typeof given === "number" ? String(given) : "";
 }
 
-/** What is wrong with each field, by its name; empty if the form may be sent. */
+/** Errors by field name; empty if the form can be sent. */
 export function problemsOf(
   fields: readonly QuestionField[],
   values: FormValues,

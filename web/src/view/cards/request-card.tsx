@@ -15,7 +15,7 @@ interface RequestCardProps {
   readonly requestId: string;
   readonly label: string;
   readonly icon: string;
-  /** What kind of request it is, for screen readers. */
+  /** The kind of request, for screen readers. */
   readonly kind?: string;
   readonly title: string;
   readonly onKeyDown?: (event: KeyboardEvent) => void;

@@ -13,7 +13,7 @@ interface SignInProps {
   readonly gateway: Gateway;
 }
 
-/** What becomes of an attempt: some ways are a program that the person has to run. */
+/** The state of a login; some methods are a program that the person has to run. */
 interface SignInOutcome {
   readonly words: string;
   readonly bad: boolean;

@@ -1,6 +1,6 @@
 // Attached files: limits, names and sizes.
 
-/** As much as the server takes of one file. */
+/** The server's limit for one file. */
 export const MOST_BYTES = 10 * 1024 * 1024;
 /** Of all files of one prompt: they go to the agent in one message, and that has its bound. */
 export const MOST_TOGETHER = 20 * 1024 * 1024;
@@ -15,7 +15,7 @@ export interface Attachment {
   readonly preview: string | undefined;
 }
 
-/** What is known of a file before it is read. */
+/** Properties of a file that has not been read yet. */
 export interface OfferedFile {
   readonly name: string;
   readonly size: number;

@@ -47,11 +47,11 @@ export class Completer {
   #search = 0;
   /** As they were found last. */
   #prompts: readonly KeptPrompt[] = [];
-  /** What has been typed behind a slash, whether something fits it or not. */
+  /** The text after a slash, whether anything matches or not. */
   #command: Trigger | undefined;
   /** The person has closed the menu of what begins here. */
   #dismissed: number | undefined;
-  /** What is chosen is taken as soon as it is found. */
+  /** Accepts the selection as soon as it is found. */
   #eager = false;
 
   constructor(ports: CompleterPorts) {

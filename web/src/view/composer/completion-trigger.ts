@@ -2,12 +2,12 @@
 
 import type { Command } from "../../generated/portico/v1/events_pb";
 
-/** What can be typed behind a slash. */
+/** Commands and prompts that can follow a slash. */
 export type CompletionCandidate = Pick<Command, "name" | "description">;
 
 export interface Trigger {
   readonly kind: "command" | "file";
-  /** What has been typed behind the / or the @. */
+  /** The text after the / or the @. */
   readonly query: string;
   /** From the / or the @ to the caret. */
   readonly start: number;
@@ -30,7 +30,7 @@ export function triggerAt(text: string, caret: number): Trigger | undefined {
   return { kind: "file", query, start: caret - query.length - (quoted === undefined ? 1 : 2), end: caret };
 }
 
-/** Those that fit, best first: those that begin so, then those with a part that does, then those that have it. */
+/** Matches, best first: by prefix, then by the prefix of a part, then anywhere. */
 export function rankCandidates<Thing extends CompletionCandidate>(
   things: readonly Thing[],
   query: string,

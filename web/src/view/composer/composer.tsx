@@ -52,7 +52,7 @@ function mention(
     editor.replace(editor.caret, editor.caret, `${before}${names.map(mentionText).join(" ")} `);
 }
 
-/** What is typed while the prompt is fetched stays. */
+/** Text typed while the prompt is fetched stays. */
 async function usePrompt(
   name: string,
   session: SessionModel,

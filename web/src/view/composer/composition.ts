@@ -96,7 +96,7 @@ export class Composition {
     }
   }
 
-  /** What the session told when it was opened may be from before its agent ran. */
+  /** The session's state at opening may be older than its agent's start. */
   async #askForImages(): Promise<void> {
     if (this.#session.detail.peek()?.promptCapabilities?.image === true) return;
     try {

@@ -4,7 +4,7 @@ import type { EditorContext } from "../../gateway/gateway";
 import type { OutgoingAttachment } from "../../model/types";
 import { shortPath } from "../timeline/short-path";
 
-/** What of it the person lets go along. */
+/** The parts of the editor's context that the person shares. */
 export interface SharedContext {
   readonly file: boolean;
   readonly selection: boolean;

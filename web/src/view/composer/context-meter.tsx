@@ -70,7 +70,7 @@ export function levelOf(share: number): UsageLevel {
   return share >= 0.8 ? "high" : "calm";
 }
 
-/** What there is to say; empty if the agent has told nothing. */
+/** The usage text; empty if the agent reports none. */
 export function usageLines(usage: UsageUpdated, locale?: string): readonly UsageLine[] {
   const count = new Intl.NumberFormat(locale);
   const tokens = (value: bigint): string => `${count.format(value)} tokens`;

@@ -54,7 +54,7 @@ export function DropZone({ composition, closed, onMention, children }: DropZoneP
   );
 }
 
-/** What VS Code calls the list of what is dragged; a link of another page comes without it. */
+/** VS Code's type for dragged items; links from other pages lack it. */
 const EDITOR_LIST = "application/vnd.code.uri-list";
 const SCHEMES = new Set(["file:", "vscode-remote:"]);
 

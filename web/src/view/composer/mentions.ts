@@ -12,7 +12,7 @@ const MENTION = /(?<![^\s([{<"'])@(?:"([^"\n]+)"|([^\s"]\S*))/g;
 const CLOSING = /[.,;:!?)\]}>"']+$/;
 const NEEDS_QUOTES = /\s|[.,;:!?)\]}>"']$/;
 
-/** What may be mentions, in the order of the text. Whether they name files is not known here. */
+/** Possible mentions, in order. Whether they name files is not checked here. */
 export function mentionsIn(text: string): readonly Mention[] {
   if (!text.includes("@")) return [];
   return [...text.matchAll(MENTION)].map((found) => {
@@ -45,7 +45,7 @@ export interface MentionRange {
   readonly end: number;
 }
 
-/** What is to be taken out of a text so that it does not mention the file, last one first. */
+/** The ranges to remove so that the text does not mention the file, last first. */
 export function mentionRanges(text: string, path: string): readonly MentionRange[] {
   const cuts = fileMentions(text, (candidate) => candidate === path).map(({ start, end }) => ({
     start,

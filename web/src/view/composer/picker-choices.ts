@@ -6,7 +6,7 @@ import type { Choice } from "./picker";
 
 const ORDER = ["model", "mode", "thought_level", "model_config"];
 
-/** Those that people change most come first; otherwise the agent's own order. */
+/** Options that people change most come first, then the agent's order. */
 export function sortOptions(options: readonly ConfigOption[]): readonly ConfigOption[] {
   const rank = ({ category }: ConfigOption): number => {
     const place = ORDER.indexOf(category);
@@ -27,7 +27,7 @@ export function choicesOf(option: ConfigOption): readonly Choice[] {
   }));
 }
 
-/** Those that are not installed come last, and say how to get them. */
+/** Agents that are not installed come last, with how to install them. */
 export function agentChoices(agents: readonly Agent[]): readonly Choice[] {
   const order = agents.toSorted((one, other) => Number(other.installed) - Number(one.installed));
   return order.map(({ name, title, installed, installHint }) => ({

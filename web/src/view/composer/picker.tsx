@@ -15,7 +15,7 @@ export interface Choice {
 }
 
 interface PickerProps {
-  /** What is chosen here, for those who do not see it. */
+  /** Label for screen readers. */
   readonly label: string;
   readonly value: string;
   readonly choices: readonly Choice[];

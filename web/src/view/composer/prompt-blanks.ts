@@ -12,7 +12,7 @@ export interface PromptBlank {
 }
 
 export class PromptBlanks {
-  /** What each is for, by how it stands in the text. */
+  /** Descriptions by placeholder. */
   readonly #known = signal<ReadonlyMap<string, Pick<PromptBlank, "name" | "description">>>(new Map());
 
   /** The text of a prompt, whose blanks are looked for from now on. */

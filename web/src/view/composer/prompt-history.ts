@@ -41,7 +41,7 @@ export class PromptHistory {
     return this.#back === 0 ? this.#leave() : this.#show(known[known.length - this.#back]);
   }
 
-  /** What was put aside, if an earlier prompt stands in its place; it is put back. */
+  /** The draft that an earlier prompt replaced; it is restored. */
   leave(text: string): string | undefined {
     return this.isShowing(text) ? this.#leave() : undefined;
   }

@@ -55,7 +55,7 @@ export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps)
 /** In place of a provider: a key for another agent. */
 const OTHER = "\u0000other";
 
-/** What is not installed here, or has to be fetched first, needs more than a key. */
+/** Providers that must be installed or downloaded need more than a key. */
 function canConnect({ ready, needsKey }: Provider): boolean {
   return ready || needsKey;
 }

@@ -172,7 +172,7 @@ function RowBody({ row, section, view, language }: RowProps) {
   }
 }
 
-/** What was rejected steps back. */
+/** Rejected hunks are dimmed. */
 function Faded({
   path,
   hunkId,

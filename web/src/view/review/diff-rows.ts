@@ -52,7 +52,7 @@ export interface FileSection extends RowPlace {
   readonly rows: readonly DiffRow[];
 }
 
-/** What decides about how a file is shown. */
+/** Options that decide how a file is shown. */
 export interface SectionShape {
   readonly file: ProposedFile;
   readonly patch: Patch;
@@ -142,7 +142,7 @@ function* splitRows({ file, columns }: SectionShape, hunk: PatchHunk, number: nu
   }
 }
 
-/** What stands between two hunks: lines that were asked for, and a way to ask for more. */
+/** Rows between two hunks: expanded lines, and a button for more. */
 function* gapRows(
   { file, patch, revealed, canReveal, columns }: SectionShape,
   number: number,

@@ -36,7 +36,7 @@ export class DiffScroller {
   #frame: number | undefined;
   /** The row that has to stay in its place, so far below the upper edge, until the reader scrolls. */
   #goal: { readonly key: string; readonly room: number } | undefined;
-  /** What the reader has scrolled to. */
+  /** The row that the reader scrolled to. */
   #reader: { readonly row: DiffRow | FileSection; readonly room: number } | undefined;
   #width = 0;
   /** Where it was scrolled to from here; anything else is the reader's doing. */

@@ -135,7 +135,7 @@ interface SettledProps {
   readonly review: Review;
 }
 
-/** What was applied or discarded is a line, which opens to the files. */
+/** An applied or discarded proposal is one line, which opens to its files. */
 function Settled({ item, session, review }: SettledProps) {
   const { proposal, listed } = item;
   const open = keptSignal(session, `settled ${item.key}`, () => false);

@@ -18,7 +18,7 @@ interface RestoreDialogProps {
   /** The words by which the person knows the moment. */
   readonly label: string;
   readonly leftOut: number;
-  /** What the button says, where that is not "Restore". */
+  /** Label of the button, if it is not "Restore". */
   readonly action?: string;
   readonly onLeave: () => void;
 }

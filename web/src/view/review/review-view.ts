@@ -22,7 +22,7 @@ export interface ReviewSource {
   decisions(): HunkDecisions | undefined;
 }
 
-/** Something that the reader goes to and decides about. */
+/** A hunk or file that the reader navigates to and decides on. */
 export interface ReviewStop {
   readonly key: string;
   readonly path: string;
@@ -184,7 +184,7 @@ function stopsOf({ file, patch, isOpen, key, rows }: FileSection): readonly Revi
   );
 }
 
-/** What only comes or only goes would leave half of the page empty. */
+/** Added and deleted files would leave half of the page empty. */
 function hasBothSides({ operation }: ProposedFile): boolean {
   return operation !== FileOperation.CREATE && operation !== FileOperation.DELETE;
 }

@@ -67,7 +67,7 @@ export class AppModel {
     return this.#summaries.known;
   }
 
-  /** What a session is called: by its agent, or by what was first asked of it. */
+  /** The title of a session: from its agent, or its first prompt. */
   titleOf(sessionId: string): string {
     const front = this.#front.value;
     const told = front?.id === sessionId ? (front.detail.value?.summary?.title ?? "") : "";

@@ -207,7 +207,7 @@ function showWaiting(session: SessionModel | undefined): void {
   if (session !== undefined && requestId !== undefined) showRequest(session, requestId);
 }
 
-/** What was chosen before anything was asked goes along to another agent. */
+/** The review mode chosen before the first prompt, kept when the agent changes. */
 function chosenMode(session: SessionModel): NewSession {
   const { isNew = false, mode } = session.detail.peek()?.summary ?? {};
   return isNew && mode !== undefined ? { mode } : {};

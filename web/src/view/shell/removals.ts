@@ -7,7 +7,7 @@ import type { UnfinishedWork } from "../../model/unfinished-work";
 /** How long an undo is offered. */
 export const UNDO_MS = 6_000;
 
-/** What the person is asked before a session goes that has something to lose. */
+/** The confirmation before a session with unfinished work is deleted. */
 export interface RemovalRequest {
   readonly session: SessionSummary;
   readonly work: UnfinishedWork;

@@ -8,7 +8,7 @@ export interface Shortcut {
   readonly description: string;
 }
 
-/** What the keys lead to, besides the sessions themselves. */
+/** Targets of the shortcuts, besides the sessions. */
 export interface ShortcutTargets {
   readonly newSession: () => void;
   readonly showHistory: () => void;

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatDuration } from "./duration";
 
-/** What is quicker than this needs no clock. */
+/** Shorter times are not shown. */
 const PATIENCE_MS = 3_000;
 
 /** Whole seconds in words; empty at first, and when nothing goes on. */

@@ -55,7 +55,7 @@ export class ListView<Row extends RowPlace> {
   #place: Place | undefined;
   #lastTop = 0;
   #goal: ScrollPosition | undefined;
-  /** What is about to open or close; until it has, the end is not followed. */
+  /** The row that is opening or closing; meanwhile the end is not followed. */
   #opening: Element | undefined;
   #soon: ReturnType<typeof setTimeout> | undefined;
 
@@ -109,7 +109,7 @@ export class ListView<Row extends RowPlace> {
     this.#elements.set(key, element);
   }
 
-  /** Something is about to open or close: it stays under the mouse, also at the end of the list. */
+  /** Keeps a row that opens or closes under the mouse, also at the end of the list. */
   steady(element: Element): void {
     if (this.#place === undefined) return;
     const { scroller, anchor } = this.#place;
@@ -147,7 +147,7 @@ export class ListView<Row extends RowPlace> {
     else this.#keep();
   }
 
-  /** Looks again whether other rows are to be shown, or earlier ones to be had. */
+  /** Updates the visible rows, and loads earlier ones if needed. */
   look(): void {
     this.#choose();
   }

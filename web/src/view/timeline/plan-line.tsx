@@ -66,7 +66,7 @@ export function progressCount(steps: readonly Step[]): string {
   return `${steps.filter((step) => step.status === Progress.COMPLETED).length} of ${steps.length}`;
 }
 
-/** What is being done, or is next. */
+/** The current or next entry. */
 export function currentStep(steps: readonly Step[]): string {
   const current =
     steps.find((step) => step.status === Progress.IN_PROGRESS) ??

@@ -16,7 +16,7 @@ export interface RowContext {
   readonly exchange?: (before: Element, after: Element) => () => void;
 }
 
-/** What the person opened or closed; undefined as long as they did neither. Outlives the row's place on the page. */
+/** Whether the person opened or closed the row; undefined if neither. Survives scrolling. */
 export function keptOpen(session: SessionModel, key: string): Signal<boolean | undefined> {
   return keptSignal<boolean | undefined>(session, `open ${key}`, () => undefined);
 }

@@ -1,6 +1,6 @@
 // Positions of the rows of a long list, measured or estimated. Knows no DOM.
 
-/** What the layout has to know of a row. */
+/** Layout data of a row. */
 export interface RowPlace {
   readonly key: string;
   /** Estimated height until it is measured, in pixels. */
@@ -43,7 +43,7 @@ export class RowLayout {
     this.#indices = new Map(rows.map((row, index) => [row.key, index]));
   }
 
-  /** Says whether that changed anything. */
+  /** Returns whether anything changed. */
   setHeight(key: string, height: number): boolean {
     if (this.#heights.get(key) === height) return false;
     this.#heights.set(key, height);

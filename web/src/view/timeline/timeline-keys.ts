@@ -3,7 +3,7 @@
 import type { TimelineModel } from "./timeline-model";
 import { isTextInput } from "../text-input";
 
-/** What is before the conversation while it is there. */
+/** Anything that covers the conversation. */
 const COVER = "dialog[open], [inert] .p-timeline";
 
 export function onTimelineKey(event: KeyboardEvent, model: TimelineModel): void {

@@ -124,7 +124,7 @@ interface TerminalViewProps extends ToolBodyProps {
   readonly id: string;
 }
 
-/** What a command prints, and the way to end it. One that has printed nothing yet can be ended too. */
+/** Output of a command, with a button to stop it, also before it prints anything. */
 function TerminalView({ id, item, context }: TerminalViewProps) {
   const terminal = item.terminals.get(id);
   const { ended = false, exitCode, signal = "", leftOut = 0n } = terminal?.last ?? {};

@@ -82,7 +82,7 @@ export function diffOf(part: DiffPart): FileDiff {
   return diff;
 }
 
-/** What all changes of a call come to; undefined if it changes nothing. */
+/** The summary of all changes of a call; undefined if there are none. */
 export function totalDiff({
   content,
 }: ToolItem): { readonly added: number; readonly removed: number } | undefined {

@@ -18,6 +18,7 @@ from portico.files.locks import lock, unlock
 from portico.files.private import make_private_folder
 from portico.porter.models.offline.endpoint_record import EndpointRecord, living_record, record_file
 from portico.porter.models.offline.model_files import OfflineFile, is_ready, location
+from portico.porter.models.offline.pull_record import verify_file
 from portico.processes.process_group import ProcessGroup, spawn
 
 _START_SECONDS = 60.0
@@ -69,6 +70,7 @@ class OfflineEndpoint:
                 f"The offline model {self._file.name} is not downloaded.",
                 suggestion=f"Download it with: portico models pull {self._file.name}",
             )
+        await asyncio.to_thread(verify_file, self._file, self._environ)
         command = [sys.executable, "-m", "portico.porter.models.offline"]
         command += [str(location(self._file, self._environ)), str(self._record)]
         self._child = await spawn(command, cwd=state_folder(self._environ), environ=self._environ)

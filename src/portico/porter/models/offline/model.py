@@ -17,7 +17,7 @@ class OfflineModel:
     """Implements `Model`. The endpoint starts with the first request, and is released by `close`."""
 
     def __init__(self, name: ModelName, setting: ModelSetting, environ: Mapping[str, str]) -> None:
-        self._file = find_file(name.model)
+        self._file = find_file(name.model, environ)
         self._environ = environ
         self._setting = setting
         self._endpoint: OfflineEndpoint | None = None
@@ -29,7 +29,10 @@ class OfflineModel:
 
     async def facts(self) -> ModelFacts:
         return ModelFacts(
-            window=self._setting.window or self._file.window, tools=False, images=False, tiny=True
+            window=self._setting.window or self._file.window,
+            tools=self._file.tools,
+            images=False,
+            tiny=self._file.tiny,
         )
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:

@@ -1,17 +1,15 @@
 """Agents launched behind a chain of proxies, as the session service sees them."""
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
 from portico.acp import extensions
-from portico.agents.process import LocalAgentLauncher
-from portico.app.chain import ChainOptions, ChainPlan
-from portico.app.taps import tap_stream
-from portico.components.registry import ComponentRegistry
+from portico.chains.options import ChainParts
+from portico.chains.plan import ChainPlan
+from portico.chains.taps import tap_stream
 from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
 from portico.domain.values import SandboxStatus
@@ -23,26 +21,14 @@ from portico.sessions.ports import AgentLauncher, AgentProcess, AgentSpec
 
 if TYPE_CHECKING:
     from portico.conductor.tracing.writer import ChainTrace
-    from portico.review.service import ReviewService
 
 
 class ChainedAgents:
     """Launches each agent with a chain of its own in front of it."""
 
-    def __init__(
-        self,
-        environ: Mapping[str, str],
-        options: ChainOptions,
-        agents: AgentLauncher,
-        reviews: "ReviewService | None" = None,
-        components: ComponentRegistry | None = None,
-    ) -> None:
-        """With `reviews`, agents are given a tool to propose changes with; with `components`, theirs."""
-        self._environ = environ
-        self._options = options
+    def __init__(self, parts: ChainParts, agents: AgentLauncher) -> None:
+        self._parts = parts
         self._agents = agents
-        self._reviews = reviews
-        self._components = components
 
     async def launch(
         self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
@@ -50,25 +36,17 @@ class ChainedAgents:
         process = await self._agents.launch(spec, workspace, folder=folder, reads_only=reads_only)
         programs: list[AgentProcess] = [process]
         watch = self._watch(spec)
-        plan = ChainPlan(
-            self._environ,
-            self._options,
-            LocalAgentLauncher(self._environ),
-            programs.append,
-            watch,
-            self._reviews,
-            self._components,
-        )
+        plan = ChainPlan(self._parts, programs.append, watch)
         try:
-            nodes = await plan.nodes(spec, workspace)
+            await plan.prepare(spec, workspace)
         except BaseException:
             await _stop(programs, grace=0)
             raise
         near, far = frame_pair()
-        wire = tap_stream(process.stream, self._environ, spec.name, "client")
+        wire = tap_stream(process.stream, self._parts.environ, spec.name, "client")
 
-        async def assemble(_: Raw) -> Assembly:
-            return Assembly(nodes, wire)
+        async def assemble(hello: Raw) -> Assembly:
+            return Assembly(await plan.nodes(hello, spec, workspace), wire)
 
         def pass_on(side: str, fault: Fault) -> None:
             if side == "agent":
@@ -79,10 +57,11 @@ class ChainedAgents:
         return ChainedAgent(programs, near, running)
 
     def _watch(self, spec: AgentSpec) -> "ChainTrace | None":
-        if self._options.trace is None:
+        trace = self._parts.options.trace
+        if trace is None:
             return None
-        self._options.trace.learn(spec.env)
-        return self._options.trace.chain()
+        trace.learn(spec.env)
+        return trace.chain()
 
 
 class ChainedAgent:

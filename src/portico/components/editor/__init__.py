@@ -1,0 +1,1 @@
+"""Owns the editor component: files and terminals of this machine, for editors that offer none."""

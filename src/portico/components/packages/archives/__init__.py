@@ -1,0 +1,1 @@
+"""Owns unpacking: archives of packages are read as untrusted input, within limits."""

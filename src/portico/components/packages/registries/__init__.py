@@ -1,0 +1,1 @@
+"""Owns the way to the archives of packages: the caches of their clients, and their registries."""

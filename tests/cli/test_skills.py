@@ -1,0 +1,52 @@
+"""`portico skills`: what a person sees of skills, allows and denies."""
+
+import sys
+
+import pytest
+
+from tests.components.skill_support import install_python, write_skill
+from tests.support.program import Portico
+
+SKILL = "building-pydantic-ai-agents"
+
+
+@pytest.fixture
+def skilled(portico: Portico) -> Portico:
+    """A workspace with a skill of its own, and with the packages of these tests as its environment."""
+    write_skill(portico.workspace / ".agents" / "skills", "deploy", description="Puts it on the server.")
+    (portico.workspace / ".venv").symlink_to(sys.prefix)
+    return portico
+
+
+def states(portico: Portico) -> dict[str, str]:
+    return {one["id"]: one["state"] for one in portico.run("skills", "list", "--api").api["skills"]}
+
+
+def test_skills_are_listed_shown_allowed_and_denied(skilled: Portico) -> None:
+    assert states(skilled)["workspace:deploy"] == "on"
+    assert states(skilled)[f"pypi:pydantic-ai-slim/{SKILL}"] == "not allowed"
+    shown = skilled.run("skills", "show", SKILL, "--api").api["skill"]
+    assert (shown["source"], shown["package"]) == ("pypi", "pydantic-ai-slim")
+    assert len(shown["fingerprint"]) == 64
+    assert "Pydantic AI" in shown["text"]
+    assert (
+        f"Allowed: pypi:pydantic-ai-slim/{SKILL}" in skilled.run("skills", "allow", "pydantic-ai-slim").text
+    )
+    assert states(skilled)[f"pypi:pydantic-ai-slim/{SKILL}"] == "on"
+    assert skilled.run("skills", "deny", "pypi:pydantic-*", "workspace:deploy").code == 0
+    assert set(states(skilled).values()) == {"denied"}
+
+
+def test_people_read_what_is_there_and_what_is_wrong(portico: Portico) -> None:
+    assert "No skills yet." in portico.run("skills", "list").text
+    install_python(portico.workspace, "lib", "1.0", "lib-skill")
+    write_skill(portico.workspace / ".agents/skills", "odd", description="Odd \x1b[31m words.")
+    (portico.workspace / ".agents/skills/broken").mkdir()
+    (portico.workspace / ".agents/skills/broken/SKILL.md").write_text("nothing")
+    listed = portico.run("skills", "list").text
+    assert "pypi:lib/lib-skill 1.0 (not allowed)\n  Knows things." in listed
+    assert "workspace:broken (broken: it has no front matter" in listed
+    assert "\x1b" not in listed
+    unknown = portico.run("skills", "allow", "nope")
+    assert unknown.code == 5
+    assert 'No skill matches "nope".' in unknown.err

@@ -1,0 +1,49 @@
+"""A foreign agent asks about a package, does the research in a second session, and gets nothing beyond reading."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.review.trees import write
+from tests.support.program import Portico
+
+AGENT = Path(__file__).parents[1] / "peers" / "researching_agent.py"
+
+
+@pytest.fixture(autouse=True)
+def package(portico: Portico) -> None:
+    write(
+        portico.workspace,
+        {
+            "package.json": "{}",
+            "secret.txt": "mine",
+            "node_modules/thing/package.json": '{"version": "1.0.0"}',
+            "node_modules/thing/lib/code.js": "function one() { return 1 }\n",
+        },
+    )
+
+
+def command(*flags: str) -> str:
+    return shlex.join([sys.executable, str(AGENT), *flags])
+
+
+def test_an_agent_with_two_sessions_does_the_research(portico: Portico) -> None:
+    stream = portico.exec("ask", "--agent-command", command()).stream
+    head, _, findings = stream.answer.partition("\n\n")
+    assert head.startswith("thing 1.0.0 (npm), researched in ")
+    assert findings == "permissions: no no no once; lib/code.js:1: function one() { return 1 }"
+    (card,) = stream.all("tool_started")
+    assert card["title"] == "Research thing 1.0.0 (npm): What does one() return?"
+    assert stream.only("tool_completed")["success"] is True
+    assert stream.all("permission_requested") == []
+    again = portico.exec("ask", "--agent-command", command()).stream
+    assert again.answer.startswith("thing 1.0.0 (npm), from earlier research:")
+    assert "What does one() return?" in portico.run("packages", "research").text
+
+
+def test_an_agent_with_one_session_is_told_to_read_itself(portico: Portico) -> None:
+    stream = portico.exec("ask", "--agent-command", command("one-session")).stream
+    assert "this agent holds one session" in stream.answer
+    assert "Use package_search and package_read yourself." in stream.answer
