@@ -28,6 +28,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 AGENT = "agent:scripted"
 MODEL = "model:mine:talker"
 NOWHERE = "http://127.0.0.1:9/v1"
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 WEATHER = {
     "name": "weather",
     "description": "The weather of a place",
@@ -49,7 +50,8 @@ class Place:
     def use(self, address: str) -> str:
         """Have a model of the user's own at an address; its name in VS Code."""
         models = {"mine": {"address": address, "models": {"talker": {}}}}
-        self.house.settings({"agent": "scripted", "agents": self.house.agents, "models": models})
+        settings = {"agent": "scripted", "agents": self.house.agents, "models": models}
+        self.house.settings({**settings, "permissions": {"allow": ["tool:vscode__*"]}})
         return MODEL
 
     def sessions(self) -> list[Json]:
@@ -157,6 +159,38 @@ async def test_a_model_has_vs_code_run_its_tools(window: Workbench, place: Place
     assert first["tools"][0]["function"]["name"] == "weather"
     (answered,) = [one for one in second["messages"] if one["role"] == "tool"]
     assert "rain" in json.dumps(answered)
+
+
+async def test_an_agent_calls_two_tools_of_a_request_at_once_and_gets_each_result(
+    window: Workbench, place: Place
+) -> None:
+    places = [{"name": "weather", "arguments": {"place": place}} for place in ("Oslo", "Rome")]
+    steps = [say("I look."), {"use_tools": {"server": "vscode", "calls": places}}, say("Take a coat.")]
+    question = user(json.dumps(steps), {"image": PIXEL})
+    parts = await aside(lambda: list(place.consumer.ask(AGENT, question, tools=[WEATHER])))
+    assert text_of(parts) == "I look."
+    calls = [part["call"] for part in parts if "call" in part]
+    assert [call["input"] for call in calls] == [{"place": "Oslo"}, {"place": "Rome"}]
+    results = [
+        {"result": {"callId": call["callId"], "text": f"Weather of {call['input']['place']}. "}}
+        for call in reversed(calls)
+    ]
+    said = assistant("I look.", *({"call": call} for call in calls))
+    parts = await aside(
+        lambda: list(place.consumer.ask(AGENT, question, said, user(*results), tools=[WEATHER]))
+    )
+    assert text_of(parts) == "Weather of Oslo. \nWeather of Rome. Take a coat."
+    session = place.sessions()[0]["sessionId"]
+    timeline = json.dumps(place.house.server.ask("GetTimeline", {"sessionId": session}))
+    assert "image/png" in timeline
+    assert "tool:vscode__*" in timeline
+
+
+async def test_a_tool_of_another_extension_reaches_an_agent(window: Workbench, place: Place) -> None:
+    tool = {"server": "vscode", "name": "consumer_join", "arguments": {"words": ["mast", "sail"]}}
+    steps = json.dumps([{"use_tool": tool}])
+    parts = await aside(lambda: list(place.consumer.ask(AGENT, user(steps))))
+    assert text_of(parts) == "mast-sail"
 
 
 async def test_a_request_that_is_cancelled_is_taken_back_from_the_model(

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import { hunkCommands } from "./bridge/hunk-commands";
 import { registerTerminalCommand } from "./bridge/tool-terminal";
-import { attachWindow } from "./bridge/editor-window";
+import { attachWindow, followWindow } from "./bridge/editor-window";
 import { codeCommands } from "./commands/code";
 import { reviewCommands } from "./commands/review";
 import { serverCommands } from "./commands/server";
@@ -16,6 +16,7 @@ import { showBranchStatus } from "./git/branch-status";
 import { sendKeys, readKeys, handleKey } from "./model-keys";
 import { registerParticipant } from "./models/chat-participant";
 import { ModelProvider, VENDOR } from "./models/model-provider";
+import { RunningTurns } from "./models/open-turns";
 import type { Services } from "./services";
 import { locateProgram } from "./server/program-locator";
 import { environmentFolder, Installer } from "./server/installer";
@@ -38,7 +39,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const editor = new EditorContext();
   const services = build(context, editor, log);
   const { server, connection, sessions, current, chat } = services;
-  const provider = new ModelProvider(services, context.globalState);
+  const turns = new RunningTurns();
+  const window = attachWindow(services, turns);
+  const provider = new ModelProvider(services, context.globalState, { turns, window });
   context.subscriptions.push(
     log,
     editor,
@@ -48,7 +51,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showStatus(server, current),
     new SessionNotifications(services),
     writeStateFile(context, editor),
-    attachWindow(services),
+    followWindow(window),
     vscode.window.registerWebviewViewProvider(CHAT_VIEW, chat),
     vscode.window.registerWebviewPanelSerializer(CHAT_PANEL, chat),
     vscode.workspace.registerTextDocumentContentProvider(

@@ -61,6 +61,14 @@ class House {
     );
   }
 
+  get tools(): readonly string[] {
+    return this.said.value.flatMap(({ event }) =>
+      event.case === "editorTools"
+        ? [`${event.value.sessionId}:${event.value.tools.map(({ name }) => name).join(",")}`]
+        : [],
+    );
+  }
+
   get states(): readonly {
     readonly editorId: string;
     readonly unsaved: string[];
@@ -90,6 +98,7 @@ class Pane implements EditorWindow {
   readonly capabilities = { buffers: true };
   folders: readonly string[] = ["/here"];
   state = { unsaved: [] as string[], focused: false };
+  tools: EditorWindow["tools"] = [];
   readonly signals = new Map<string, AbortSignal>();
   readonly slow = new Map<string, (result: EditorResult) => void>();
   readonly asked: string[] = [];
@@ -99,7 +108,13 @@ class Pane implements EditorWindow {
     return this.drawn;
   }
 
-  answer(request: Parameters<EditorWindow["answer"]>[0], signal: AbortSignal): Promise<EditorResult> {
+  answer(
+    request: Parameters<EditorWindow["answer"]>[0],
+    sessionId: string,
+    signal: AbortSignal,
+  ): Promise<EditorResult> {
+    if (request.case === "invokeTool")
+      return Promise.resolve({ case: "tool", value: { text: `${request.value.name} for ${sessionId}` } });
     const path = request.case === "readBuffer" ? request.value.path : "";
     this.signals.set(path, signal);
     this.asked.push(path);
@@ -133,6 +148,21 @@ test("a window attaches itself once a server runs, says what it can, and how it 
   expect(house.attached.value[0]).toMatchObject({ name: "A window", folders: ["/here"] });
   expect(house.attached.value[0]?.capabilities).toMatchObject({ buffers: true, edits: false });
   expect(house.states[0]).toMatchObject({ editorId: "editor-1", unsaved: ["/here/a.py"], focused: true });
+});
+
+test("tools are announced once, anew when they change, and for a session of their own", async () => {
+  pane.tools = [{ name: "search" }];
+  await server.address();
+  await vi.waitFor(() => expect(house.tools).toEqual([":search"]));
+  house.send({ case: "heartbeat", value: {} });
+  pane.tools = [{ name: "search" }, { name: "deploy" }];
+  house.send({ case: "heartbeat", value: {} });
+  await vi.waitFor(() => expect(house.tools).toEqual([":search", ":search,deploy"]));
+  expect(await attachment.announceTools("s9", [{ name: "weather" }])).toBe(true);
+  expect(house.tools.at(-1)).toBe("s9:weather");
+  const request = { case: "invokeTool", value: { name: "search", inputJson: "{}" } } as const;
+  house.send({ case: "request", value: { requestId: "r1", sessionId: "s", request } });
+  await vi.waitFor(() => expect(house.replies[0]?.[1]).toContain("search for s"));
 });
 
 test("many changes in a moment are told once, and what did not change is not told", async () => {

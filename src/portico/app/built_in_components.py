@@ -26,6 +26,7 @@ def open_components(
         {
             "editor": BuiltInComponent(partial(EditorComponent, local_editor), adapts_only=True),
             "code": BuiltInComponent(partial(_code, windows)),
+            "editor-tools": BuiltInComponent(partial(_editor_tools, windows)),
             "skills": BuiltInComponent(
                 component_class("portico.components.skills.component:SkillsComponent")
             ),
@@ -44,3 +45,9 @@ def _code(windows: "EditorWindows | None") -> Component:
     from portico.components.code.component import CodeComponent
 
     return CodeComponent() if windows is None else CodeComponent(windows.windows, windows.editors.files)
+
+
+def _editor_tools(windows: "EditorWindows | None") -> Component:
+    from portico.components.editor_tools.component import EditorToolsComponent
+
+    return EditorToolsComponent(None if windows is None else windows.windows)

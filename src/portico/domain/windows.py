@@ -120,8 +120,40 @@ class WindowFailure(Value, frozen=True):
     message: str
 
 
-WindowAction = ReadBuffer | ApplyEdits | CodeLookup | TerminalCommand
-WindowResult = BufferText | WindowEditResult | CodeLookupResult | TerminalCommandResult | WindowFailure
+class WindowTool(Value, frozen=True):
+    """A tool that a window offers agents. `schema` is the JSON Schema of its input, as text."""
+
+    name: str
+    description: str = ""
+    schema: str = ""
+
+
+class ToolInvocation(Value, frozen=True):
+    """A call of a window's tool; `arguments` is a JSON object, as text."""
+
+    name: str
+    arguments: str
+
+
+class ToolImage(Value, frozen=True):
+    mime_type: str
+    data: bytes
+
+
+class ToolInvocationResult(Value, frozen=True):
+    text: str = ""
+    images: tuple[ToolImage, ...] = ()
+
+
+WindowAction = ReadBuffer | ApplyEdits | CodeLookup | TerminalCommand | ToolInvocation
+WindowResult = (
+    BufferText
+    | WindowEditResult
+    | CodeLookupResult
+    | TerminalCommandResult
+    | ToolInvocationResult
+    | WindowFailure
+)
 
 
 class WindowIntroduction(Value, frozen=True):

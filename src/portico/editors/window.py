@@ -22,6 +22,8 @@ from portico.domain.windows import (
     ReadBuffer,
     TerminalCommand,
     TerminalCommandResult,
+    ToolInvocation,
+    ToolInvocationResult,
     WindowAbilities,
     WindowAction,
     WindowAttached,
@@ -32,6 +34,7 @@ from portico.domain.windows import (
     WindowRequest,
     WindowRequestCancelled,
     WindowResult,
+    WindowTool,
     WindowUpdate,
 )
 from portico.editors.window_events import reply_event, request_event
@@ -44,9 +47,15 @@ READ_SECONDS = 5.0
 EDIT_SECONDS = 30.0
 DISPATCH_SECONDS = 120.0
 """Time for a person to confirm a command in a terminal."""
+TOOL_SECONDS = 600.0
 MOST_OPEN = 64
+MOST_TOOLS = 200
+MOST_SESSIONS = 64
+"""Sessions with a list of tools of their own; the oldest goes first."""
 
-Answer = TypeVar("Answer", BufferText, WindowEditResult, CodeLookupResult, TerminalCommandResult)
+Answer = TypeVar(
+    "Answer", BufferText, WindowEditResult, CodeLookupResult, TerminalCommandResult, ToolInvocationResult
+)
 
 
 class _OpenRequest:
@@ -72,6 +81,7 @@ class AttachedWindow:
         self._clock = clock
         self._tell = tell
         self._unsaved: frozenset[str] = frozenset()
+        self._tools: dict[SessionId | None, tuple[WindowTool, ...]] = {}
         self._open: dict[str, _OpenRequest] = {}
         self._outgoing: deque[WindowRequest | WindowRequestCancelled] = deque()
         self._news = asyncio.Event()
@@ -116,6 +126,12 @@ class AttachedWindow:
         question = msgspec.structs.replace(command, cwd=self.folders.given(command.cwd))
         return await self._ask(session_id, question, TerminalCommandResult, DISPATCH_SECONDS)
 
+    def tools(self, session_id: SessionId) -> Sequence[WindowTool]:
+        return self._tools.get(session_id, self._tools.get(None, ()))
+
+    async def invoke(self, session_id: SessionId, invocation: ToolInvocation) -> ToolInvocationResult:
+        return await self._ask(session_id, invocation, ToolInvocationResult, TOOL_SECONDS)
+
     # For the door through which the window is attached.
 
     async def updates(self) -> AsyncGenerator[WindowUpdate]:
@@ -144,6 +160,14 @@ class AttachedWindow:
     def update_status(self, unsaved: Sequence[str], *, focused: bool) -> None:
         self._unsaved = frozenset(map(self.folders.real, unsaved))
         self.focused = focused
+
+    def update_tools(self, session_id: SessionId | None, tools: Sequence[WindowTool] | None) -> None:
+        self._tools.pop(session_id, None)
+        if tools is not None:
+            self._tools[session_id] = tuple(tools[:MOST_TOOLS])
+        of_sessions = [one for one in self._tools if one is not None]
+        if len(of_sessions) > MOST_SESSIONS:
+            del self._tools[of_sessions[0]]
 
     def leave(self) -> None:
         """Detach the window, and fail its open requests at once."""

@@ -12,6 +12,8 @@ from portico.domain.windows import (
     ReadBuffer,
     TerminalCommand,
     TerminalCommandResult,
+    ToolInvocation,
+    ToolInvocationResult,
     WindowAction,
     WindowEditResult,
 )
@@ -39,6 +41,8 @@ def request_event(request_id: str, editor: str, question: WindowAction) -> Edito
             paths = (path,) if path else ()
         case TerminalCommand(command=command):
             title = f"Run in a terminal: {command}"
+        case ToolInvocation(name=name):
+            title = f"Call the tool {name}"
         case _:
             assert_never(question)
     return EditorRequested(
@@ -47,7 +51,8 @@ def request_event(request_id: str, editor: str, question: WindowAction) -> Edito
 
 
 def reply_event(
-    request_id: str, answer: BufferText | WindowEditResult | CodeLookupResult | TerminalCommandResult
+    request_id: str,
+    answer: BufferText | WindowEditResult | CodeLookupResult | TerminalCommandResult | ToolInvocationResult,
 ) -> EditorReplied:
     match answer:
         case WindowEditResult(applied=False, changed=changed, not_saved=not_saved):

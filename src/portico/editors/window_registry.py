@@ -8,7 +8,8 @@ from contextlib import aclosing
 from pathlib import Path
 
 from portico.domain.errors import InvalidInput
-from portico.domain.windows import WindowIntroduction, WindowResult, WindowUpdate
+from portico.domain.ids import SessionId
+from portico.domain.windows import WindowIntroduction, WindowResult, WindowTool, WindowUpdate
 from portico.editors.window import AttachedWindow
 from portico.editors.window_folders import WindowFolders
 from portico.sessions.ports import Clock
@@ -63,10 +64,19 @@ class AttachedWindows:
             suggestion="It was answered already, taken back, or given up after its deadline.",
         )
 
+    def update_tools(
+        self, editor_id: str, session_id: SessionId | None, tools: Sequence[WindowTool] | None
+    ) -> None:
+        self._attached(editor_id).update_tools(session_id, tools)
+
     def update_status(self, editor_id: str, unsaved: Sequence[str], *, focused: bool) -> None:
-        window = self._windows.get(editor_id)
-        if window is None:
-            raise InvalidInput(f"The editor {editor_id!r} is not attached.", suggestion="Attach it again.")
+        window = self._attached(editor_id)
         if focused and not window.focused:
             window.used = next(self._order)
         window.update_status(unsaved, focused=focused)
+
+    def _attached(self, editor_id: str) -> AttachedWindow:
+        window = self._windows.get(editor_id)
+        if window is None:
+            raise InvalidInput(f"The editor {editor_id!r} is not attached.", suggestion="Attach it again.")
+        return window

@@ -11,11 +11,14 @@ from portico.domain.windows import (
     CodeLookupResult,
     TerminalCommand,
     TerminalCommandResult,
+    ToolInvocation,
+    ToolInvocationResult,
     WindowAbilities,
     WindowEdit,
     WindowEditResult,
     WindowIntroduction,
     WindowResult,
+    WindowTool,
     WindowUpdate,
 )
 
@@ -51,6 +54,14 @@ class Window(Protocol):
 
     async def dispatch(self, session_id: SessionId, command: TerminalCommand) -> TerminalCommandResult: ...
 
+    def tools(self, session_id: SessionId) -> Sequence[WindowTool]:
+        """The tools that the window offers to a session now."""
+        ...
+
+    async def invoke(self, session_id: SessionId, invocation: ToolInvocation) -> ToolInvocationResult:
+        """Call one of its tools."""
+        ...
+
 
 class Windows(Protocol):
     def of(self, workspace: Path) -> Window | None:
@@ -71,4 +82,13 @@ class WindowRegistry(Protocol):
 
     def update_status(self, editor_id: str, unsaved: Sequence[str], *, focused: bool) -> None:
         """Update the unsaved files and the focus of a window. InvalidInput if it is not attached."""
+        ...
+
+    def update_tools(
+        self, editor_id: str, session_id: SessionId | None, tools: Sequence[WindowTool] | None
+    ) -> None:
+        """Replace the tools of a window, for one session or for all that have no list of their own.
+
+        None withdraws the list of a session. InvalidInput if the window is not attached.
+        """
         ...

@@ -14,9 +14,12 @@ from portico.domain.windows import (
     CodeLookupResult,
     TerminalCommand,
     TerminalCommandResult,
+    ToolInvocation,
+    ToolInvocationResult,
     WindowAbilities,
     WindowEdit,
     WindowEditResult,
+    WindowTool,
 )
 
 
@@ -101,6 +104,12 @@ class MemoryWindow:
 
     async def dispatch(self, session_id: SessionId, command: TerminalCommand) -> TerminalCommandResult:
         return TerminalCommandResult(sent=False)
+
+    def tools(self, session_id: SessionId) -> Sequence[WindowTool]:
+        return ()
+
+    async def invoke(self, session_id: SessionId, invocation: ToolInvocation) -> ToolInvocationResult:
+        raise WindowRefused(f"The Twin window has no tool {invocation.name}.")
 
     def _change(self, one: WindowEdit) -> None:
         if one.content is None:

@@ -24,7 +24,13 @@ exports.activate = (context) => {
     writeFileSync(`${file}.new`, String(server.address().port));
     renameSync(`${file}.new`, file);
   });
-  context.subscriptions.push(new vscode.Disposable(() => server.close()));
+  context.subscriptions.push(
+    new vscode.Disposable(() => server.close()),
+    vscode.lm.registerTool("consumer_join", {
+      invoke: ({ input }) =>
+        new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(input.words.join("-"))]),
+    }),
+  );
 };
 
 async function models(_, send) {
@@ -52,7 +58,9 @@ function messageOf({ role, parts }) {
     : vscode.LanguageModelChatMessage.User(parts.map(partOf));
 }
 
-function partOf({ text, call, result }) {
+function partOf({ text, call, result, image }) {
+  if (image !== undefined)
+    return vscode.LanguageModelDataPart.image(Buffer.from(image, "base64"), "image/png");
   if (call !== undefined) return new vscode.LanguageModelToolCallPart(call.callId, call.name, call.input);
   if (result === undefined) return new vscode.LanguageModelTextPart(text);
   const content = [new vscode.LanguageModelTextPart(result.text)];

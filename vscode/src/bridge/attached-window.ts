@@ -1,6 +1,7 @@
 // Attaches this window to the server: answers its requests and reports the window's state. Never starts a server.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { WindowTool } from "./window-tools";
 import type {
   AttachEditorResponse,
   EditorCapabilitiesSchema,
@@ -20,15 +21,19 @@ export interface EditorWindow {
   /** Empty without a trusted folder. */
   readonly folders: readonly string[];
   readonly state: { readonly unsaved: string[]; readonly focused: boolean };
+  /** Tools for agents, as they are now. */
+  readonly tools: WindowTool[];
   /** Resolves when the window responds, which may be never. */
   responds(): Promise<unknown>;
   /** Rejects with a message for the user. */
-  answer(request: EditorRequest["request"], signal: AbortSignal): Promise<EditorResult>;
+  answer(request: EditorRequest["request"], sessionId: string, signal: AbortSignal): Promise<EditorResult>;
 }
 
 const SETTLED = 50;
 /** Longest time without a response before the window counts as gone. */
 export const PATIENCE = 8_000;
+/** Longest time to wait for the window to be attached, once the server runs. */
+const ATTACHING = 5_000;
 
 export class AttachedWindow {
   readonly #window: EditorWindow;
@@ -38,6 +43,8 @@ export class AttachedWindow {
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> = Promise.resolve();
   #sent = "";
+  #sentTools = "[]";
+  readonly #waiting = new Set<() => void>();
   #checking: Promise<void> | undefined;
   #isPresent = true;
 
@@ -65,6 +72,16 @@ export class AttachedWindow {
     }, SETTLED);
   }
 
+  /** Offers an agent's session these tools instead of those of the window. False if the window is not attached. */
+  async announceTools(sessionId: string, tools: WindowTool[]): Promise<boolean> {
+    await this.#whenAttached();
+    const attached = this.#attached;
+    if (attached === undefined) return false;
+    const value = { editorId: attached.editorId, sessionId, tools };
+    await attached.client.submitClientEvent({ event: { case: "editorTools", value } });
+    return true;
+  }
+
   dispose(): void {
     this.#stream.dispose();
     clearTimeout(this.#timer);
@@ -90,11 +107,15 @@ export class AttachedWindow {
     if (update.case === "attached") {
       this.#attached = { client, editorId: update.value.editorId };
       this.#sent = "";
+      this.#sentTools = "[]";
       this.#queueState();
+      this.#queueTools();
+      for (const attached of this.#waiting) attached();
     } else if (update.case === "request") void this.#answer(update.value, client);
     else if (update.case === "cancelled") this.#answering.get(update.value.requestId)?.abort();
     else {
       this.changed();
+      this.#queueTools();
       void this.#checkWindow();
     }
   }
@@ -125,7 +146,7 @@ export class AttachedWindow {
       .then(() => {
         // What was given up meanwhile must not be done any more.
         answering.signal.throwIfAborted();
-        return this.#window.answer(request, answering.signal);
+        return this.#window.answer(request, sessionId, answering.signal);
       })
       .catch((reason: unknown): EditorResult => ({ case: "failure", value: errorText(reason) }));
     this.#answering.delete(requestId);
@@ -138,6 +159,39 @@ export class AttachedWindow {
   /** In order, so that no old state replaces a newer one. */
   #queueState(): void {
     this.#sending = this.#sending.then(() => this.#sendState());
+  }
+
+  /** There is no event for a change, so this is called with every heartbeat. */
+  #queueTools(): void {
+    this.#sending = this.#sending.then(() => this.#sendTools());
+  }
+
+  async #sendTools(): Promise<void> {
+    const attached = this.#attached;
+    const { tools } = this.#window;
+    const words = JSON.stringify(tools);
+    if (attached === undefined || words === this.#sentTools) return;
+    this.#sentTools = words;
+    const value = { editorId: attached.editorId, tools };
+    try {
+      await attached.client.submitClientEvent({ event: { case: "editorTools", value } });
+    } catch {
+      // The next heartbeat tries again.
+      this.#sentTools = "";
+    }
+  }
+
+  async #whenAttached(): Promise<void> {
+    if (this.#attached !== undefined) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, ATTACHING);
+      this.#waiting.add(done);
+    });
   }
 
   async #sendState(): Promise<void> {

@@ -8,9 +8,15 @@ import { AttachedWindow, type EditorWindow, type EditorResult } from "./attached
 import { applyEdits, unsavedPaths, unsavedText } from "./workspace-edits";
 import { lookUp } from "./language-lookups";
 import { runInTerminal } from "./user-terminal";
+import { availableTools, invokeTool, type WindowTool } from "./window-tools";
+import type { RunningTurns } from "../models/open-turns";
 
-export function attachWindow({ server, connection, folders }: Services): vscode.Disposable {
-  const attachment = new AttachedWindow(server, connection, new VsCodeWindow(folders));
+/** Attaches the window and keeps it attached. Tools that came with a request are called by the turn that runs it. */
+export function attachWindow({ server, connection, folders }: Services, turns: RunningTurns): AttachedWindow {
+  return new AttachedWindow(server, connection, new VsCodeWindow(folders, turns));
+}
+
+export function followWindow(attachment: AttachedWindow): vscode.Disposable {
   const changed = (): void => attachment.changed();
   return vscode.Disposable.from(
     attachment,
@@ -27,10 +33,16 @@ class VsCodeWindow implements EditorWindow {
   readonly name = vscode.env.appName;
   readonly capabilities = { buffers: true, edits: true, lookups: true, commands: true };
   readonly #folders: WorkspaceFolders;
+  readonly #turns: RunningTurns;
   #editing: Promise<unknown> = Promise.resolve();
 
-  constructor(folders: WorkspaceFolders) {
+  constructor(folders: WorkspaceFolders, turns: RunningTurns) {
     this.#folders = folders;
+    this.#turns = turns;
+  }
+
+  get tools(): WindowTool[] {
+    return availableTools();
   }
 
   get folders(): readonly string[] {
@@ -46,7 +58,11 @@ class VsCodeWindow implements EditorWindow {
     await vscode.commands.executeCommand("noop").then(undefined, () => undefined);
   }
 
-  async answer(request: EditorRequest["request"], signal: AbortSignal): Promise<EditorResult> {
+  async answer(
+    request: EditorRequest["request"],
+    sessionId: string,
+    signal: AbortSignal,
+  ): Promise<EditorResult> {
     switch (request.case) {
       case "readBuffer": {
         const text = unsavedText(request.value.path);
@@ -62,6 +78,12 @@ class VsCodeWindow implements EditorWindow {
         return { case: "findings", value: await lookUp(request.value, signal) };
       case "dispatchCommand":
         return { case: "command", value: await runInTerminal(request.value) };
+      case "invokeTool": {
+        const { name, inputJson } = request.value;
+        const turn = this.#turns.withTool(sessionId, name);
+        const calling = turn?.call({ name, inputJson }, signal) ?? invokeTool(request.value, signal);
+        return { case: "tool", value: await calling };
+      }
       case undefined:
         throw new Error("Unknown request. Update the extension.");
     }

@@ -65,6 +65,10 @@ async function attachmentOf(
   nameOf: (file: vscode.Uri) => string,
 ): Promise<Attached[]> {
   if (typeof value === "string") return [textAttachment(id, value)];
+  if (isBinary(value)) {
+    const data = await value.data();
+    return [{ name: id, mimeType: value.mimeType, source: { case: "data", value: data } }];
+  }
   const uri = value instanceof vscode.Location ? value.uri : value;
   if (!(uri instanceof vscode.Uri)) return [];
   const range = value instanceof vscode.Location ? value.range : undefined;
@@ -75,6 +79,15 @@ async function attachmentOf(
   } catch {
     return [];
   }
+}
+
+/** An image of the chat. The published interface has no name for it yet. */
+function isBinary(
+  value: unknown,
+): value is { readonly mimeType: string; readonly data: () => Thenable<Uint8Array> } {
+  if (typeof value !== "object" || value === null || !("mimeType" in value) || !("data" in value))
+    return false;
+  return typeof value.mimeType === "string" && typeof value.data === "function";
 }
 
 function textAttachment(name: string, text: string): Attached {

@@ -14,7 +14,7 @@ export interface ListedModel extends LanguageModelChatInformation {
 const WINDOW = 128_000;
 const LONGEST_ANSWER = 16_000;
 
-/** It has tools of its own and calls none of VS Code's. It is listed all the same where tools are wanted: it acts. */
+/** It has tools of its own, and calls those that come with a request. */
 export function listedAgent({ name, title }: Agent): ListedModel {
   return {
     id: `agent:${name}`,
@@ -25,7 +25,7 @@ export function listedAgent({ name, title }: Agent): ListedModel {
     tooltip: "A Portico agent. It works in this folder, in its own session.",
     maxInputTokens: WINDOW,
     maxOutputTokens: LONGEST_ANSWER,
-    capabilities: { toolCalling: true, imageInput: false },
+    capabilities: { toolCalling: true, imageInput: true },
     agent: name,
     isUserSelectable: true,
   };

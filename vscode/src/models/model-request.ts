@@ -4,6 +4,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import * as vscode from "vscode";
 import {
   ModelRole,
+  type AttachmentSchema,
   type CompleteModelRequestSchema,
   type ModelImageSchema,
   type ModelPartSchema,
@@ -48,6 +49,28 @@ export function messageText({ content }: ChatMessages[number]): string {
     .join("");
 }
 
+/** The results of tools in the newest messages. */
+export function toolResults(messages: ChatMessages): vscode.LanguageModelToolResultPart[] {
+  const start = messages.findLastIndex(({ role }) => role === Assistant) + 1;
+  return messages
+    .slice(start)
+    .flatMap(({ content }) => content)
+    .filter((part) => part instanceof vscode.LanguageModelToolResultPart);
+}
+
+type Attachment = MessageInitShape<typeof AttachmentSchema>;
+
+/** The images of messages, for an agent. */
+export function imageAttachments(messages: ChatMessages): Attachment[] {
+  return messages
+    .flatMap(({ content }) => content.flatMap(imageIn))
+    .map(({ mimeType = "", data = new Uint8Array() }, index) => ({
+      name: `image-${index + 1}.${mimeType.slice(mimeType.indexOf("/") + 1)}`,
+      mimeType,
+      source: { case: "data", value: data } as const,
+    }));
+}
+
 /** A role that the published interface has no name for. */
 export function isSystem({ role }: ChatMessages[number]): boolean {
   return ![User, Assistant].includes(role);
@@ -67,13 +90,13 @@ function partOf(part: unknown): Part[] {
   return imageIn(part).map((value) => ({ part: { case: "image", value } }));
 }
 
-function resultText(part: unknown): string {
+export function resultText(part: unknown): string {
   if (part instanceof vscode.LanguageModelTextPart) return part.value;
   return part instanceof vscode.LanguageModelPromptTsxPart ? JSON.stringify(part.value) : "";
 }
 
 /** Data is younger than the oldest VS Code that this runs in. */
-function imageIn(part: unknown): Image[] {
+export function imageIn(part: unknown): Image[] {
   if (typeof part !== "object" || part === null || !("mimeType" in part) || !("data" in part)) return [];
   const { mimeType, data } = part;
   const isImage = typeof mimeType === "string" && mimeType.startsWith("image/") && data instanceof Uint8Array;

@@ -9,6 +9,7 @@ from portico.api.fields import one_of, read_enum, to_enum
 from portico.api.v1 import agent_pb as pb
 from portico.domain import windows
 from portico.domain.errors import InvalidInput
+from portico.domain.ids import SessionId
 from portico.doors.api.streams import merge_streams
 from portico.sessions.windows import WindowRegistry
 
@@ -26,11 +27,16 @@ class WindowCalls:
             async for update in stream:
                 yield to_window_update(update)
 
-    def take(self, said: pb.EditorReply | pb.EditorState) -> None:
-        """Handle a reply or a state change of a window."""
+    def take(self, said: pb.EditorReply | pb.EditorState | pb.EditorTools) -> None:
+        """Handle a reply, a state change or the tools of a window."""
         registry = self._require_registry()
         if isinstance(said, pb.EditorReply):
             registry.reply(said.request_id, read_window_answer(said))
+        elif isinstance(said, pb.EditorTools):
+            tools = None if said.withdrawn else [_tool(one) for one in said.tools]
+            registry.update_tools(
+                said.editor_id, SessionId(said.session_id) if said.session_id else None, tools
+            )
         else:
             registry.update_status(said.editor_id, said.unsaved, focused=said.focused)
 
@@ -75,6 +81,10 @@ def read_window_answer(said: pb.EditorReply) -> windows.WindowResult:
             return windows.TerminalCommandResult(
                 sent=command.sent, terminal=command.terminal, message=command.message
             )
+        case "tool":
+            tool: pb.ToolInvoked = result.value
+            images = tuple(windows.ToolImage(mime_type=one.mime_type, data=one.data) for one in tool.images)
+            return windows.ToolInvocationResult(text=tool.text, images=images)
         case "failure":
             return windows.WindowFailure(message=result.value)
         case _:
@@ -112,9 +122,17 @@ def _request(asked: windows.WindowRequest) -> pb.EditorRequest:
             )
         case windows.TerminalCommand(command=command, cwd=cwd, title=title):
             wanted = one_of("dispatch_command", pb.DispatchCommand(command=command, cwd=cwd, title=title))
+        case windows.ToolInvocation(name=name, arguments=arguments):
+            wanted = one_of("invoke_tool", pb.InvokeTool(name=name, input_json=arguments))
         case _:
             assert_never(question)
     return pb.EditorRequest(request_id=asked.request_id, session_id=asked.session_id, request=wanted)
+
+
+def _tool(announced: pb.EditorTool) -> windows.WindowTool:
+    return windows.WindowTool(
+        name=announced.name, description=announced.description, schema=announced.schema_json
+    )
 
 
 def _found(findings: pb.EditorFindings) -> windows.CodeLookupResult:
