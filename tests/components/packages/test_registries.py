@@ -277,6 +277,12 @@ async def test_what_the_workspace_configures_is_not_read(home: Path, registry: L
         assert text_of(await fetch(home, ecosystem, PACKAGES[ecosystem][0]))
 
 
+async def test_a_module_name_in_go_mod_that_is_none_is_refused(home: Path) -> None:
+    write(home / "work", {"go.mod": "replace example.org/thing => -modfile=evil v1.0.0\n"})
+    with pytest.raises(InvalidInput, match="is not a name"):
+        await fetch(home, "go", "example.org/thing")
+
+
 async def test_two_who_ask_at_once_wait_for_one_download(home: Path, registry: LoopbackRegistry) -> None:
     own = library(home)
     name = PackageName.parse("pypi", "thing")

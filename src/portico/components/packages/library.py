@@ -65,7 +65,7 @@ class PackageLibrary:
         files = WorkspaceReader(self._workspace)
         locked = await asyncio.to_thread(workspace_versions, files, name, self._environ)
         chosen, origin = _choose(locked, wanted)
-        module = PackageName(name.ecosystem, chosen.module) if chosen.module else name
+        module = PackageName.parse(name.ecosystem, chosen.module) if chosen.module else name
         query = PackageQuery(
             name=module, version=chosen.version or wanted, checksums=chosen.checksums, origin=chosen.origin
         )
