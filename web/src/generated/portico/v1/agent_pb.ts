@@ -4788,7 +4788,7 @@ export const AgentService: GenService<{
     output: typeof GetSessionResponseSchema;
   },
   /**
-   * Returns a page of events, from the end backwards.
+   * Returns a page of events, from the end backwards. It begins between messages, so it may be longer than asked for.
    *
    * @generated from rpc portico.v1.AgentService.GetTimeline
    */
