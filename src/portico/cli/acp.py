@@ -124,6 +124,6 @@ def _open_components(local_editor: "Callable[[], EditorProvider]") -> "Component
 
 
 def _show(notice: "Notice") -> None:
-    from portico.app.error_report import show_notice
+    from portico.doors.terminal.notice import print_notice
 
-    show_notice(notice)
+    print_notice(notice)
