@@ -336,6 +336,16 @@ def test_the_cache_forgets_what_was_used_longest_ago(tmp_path: Path) -> None:
     assert cache.list() == []
 
 
+async def test_a_latest_version_of_maven_that_is_none_is_not_followed(
+    home: Path, registry: LoopbackRegistry
+) -> None:
+    metadata = "<metadata><versioning><release>../../../evil</release></versioning></metadata>"
+    registry.files["/maven/org/example/thing/maven-metadata.xml"] = metadata.encode()
+    with pytest.raises(PackageNotFound, match="no sources"):
+        await fetch(home, "maven", "org.example:thing")
+    assert registry.paths() == ["/maven/org/example/thing/maven-metadata.xml"]
+
+
 async def test_a_range_of_maven_is_not_guessed(home: Path, registry: LoopbackRegistry) -> None:
     with pytest.raises(InvalidInput, match="not one version"):
         await fetch(home, "maven", "org.example:thing", ">=1")
