@@ -33,6 +33,7 @@ def open_components(
             "history": BuiltInComponent(
                 component_class("portico.components.history.component:HistoryComponent")
             ),
+            "build": BuiltInComponent(component_class("portico.components.build.component:BuildComponent")),
             # Last, next to the agent: other tools must not join its research sessions.
             "packages": BuiltInComponent(
                 component_class("portico.components.packages.component:PackagesComponent")

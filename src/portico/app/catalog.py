@@ -127,6 +127,13 @@ class LocalCatalog:
             async for update in updates:
                 yield update
 
+    async def pull(self, name: str) -> AsyncGenerator[pb.PullModelResponse]:
+        from portico.app.model_download import stream_download
+
+        async with aclosing(stream_download(name, self._environ)) as updates:
+            async for update in updates:
+                yield update
+
     async def mode(self, workspace: Path) -> ReviewMode:
         return (await self._settings_of(workspace)).mode
 

@@ -72,6 +72,10 @@ class Catalog(Protocol):
         """Stream the completion of a model, within the budgets. Closing it ends the request."""
         ...
 
+    def pull(self, name: str) -> AsyncGenerator[pb.PullModelResponse]:
+        """Download an offline model and stream the progress. Closing it pauses the download."""
+        ...
+
     async def mode(self, workspace: Path) -> ReviewMode:
         """The review mode of new sessions."""
         ...

@@ -10,7 +10,7 @@ from portico.api.fields import one_of, to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
 from portico.config.settings import SettingDescription
-from portico.domain.catalog import PromptBlank
+from portico.domain.catalog import DownloadEntry, PromptBlank
 from portico.domain.errors import InvalidInput
 from portico.doors.api.error_interceptor import ErrorInterceptor
 from portico.doors.api.json_codec import BoundedJsonCodec
@@ -85,6 +85,7 @@ class ApiService(ReviewCalls):
                     needs_key=one.needs_key,
                     has_key=one.has_key,
                     models=list(one.models),
+                    downloads=[_download(download) for download in one.downloads],
                 )
                 for one in providers
             ],
@@ -113,6 +114,16 @@ class ApiService(ReviewCalls):
         answer = self._catalog.complete(await self._folder(request.workspace), request)
         async with aclosing(merge_streams(answer, closing=self._closing)) as stream:
             async for update in stream:
+                if update is not None:
+                    yield update
+
+    async def pull_model(
+        self, request: pb.PullModelRequest, _: Context, /
+    ) -> AsyncIterator[pb.PullModelResponse]:
+        async with aclosing(
+            merge_streams(self._catalog.pull(request.name), closing=self._closing)
+        ) as progress:
+            async for update in progress:
                 if update is not None:
                     yield update
 
@@ -229,6 +240,18 @@ def _piece(piece: str | PromptBlank) -> pb.PromptPiece:
         return pb.PromptPiece(piece=one_of("text", piece))
     blank = pb.PromptBlank(name=piece.name, description=piece.description)
     return pb.PromptPiece(piece=one_of("blank", blank))
+
+
+def _download(download: DownloadEntry) -> pb.ModelDownload:
+    return pb.ModelDownload(
+        name=download.name,
+        title=download.title,
+        size=download.size,
+        license=download.license,
+        origin=download.origin,
+        abilities=download.abilities,
+        done=download.done,
+    )
 
 
 def _setting(setting: SettingDescription) -> pb.Setting:
