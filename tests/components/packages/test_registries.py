@@ -183,6 +183,17 @@ async def test_without_a_network_the_latest_is_the_one_last_used(
     assert "not reached" in source.notes[0]
 
 
+async def test_offline_asks_no_registry(home: Path, registry: LoopbackRegistry) -> None:
+    own = PackageLibrary(home / "work", client_environ(home), offline=True)
+    name = PackageName.parse("pypi", "thing")
+    with pytest.raises(RegistryFailed, match="not on this machine"):
+        await own.source(name)
+    assert registry.requests == []
+    await fetch(home, "pypi", "thing")
+    assert (await own.source(name)).version_origin == "the cache"
+    assert (await own.source(name, "1.2.0")).version == "1.2.0"
+
+
 async def test_a_registry_that_never_answers_is_given_up(
     home: Path, registry: LoopbackRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,7 +37,7 @@ class PackageAnswers:
     def __init__(self, workspace: Path, environ: Mapping[str, str], options: PackagesOptions) -> None:
         self._environ = environ
         cache = PackageCache(environ, most_bytes=options.cache_megabytes * 1_000_000)
-        self._library = PackageLibrary(workspace, environ, cache)
+        self._library = PackageLibrary(workspace, environ, cache, offline=options.offline)
 
     async def find(self, asked: _Asked) -> PackageSource:
         return await self._library.source(PackageName.parse(asked.ecosystem, asked.name), asked.version)

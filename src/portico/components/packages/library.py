@@ -46,10 +46,17 @@ class PackageLibrary:
     """The packages of one workspace, and of one user's cache and registries."""
 
     def __init__(
-        self, workspace: Path, environ: Mapping[str, str], cache: PackageCache | None = None
+        self,
+        workspace: Path,
+        environ: Mapping[str, str],
+        cache: PackageCache | None = None,
+        *,
+        offline: bool = False,
     ) -> None:
+        """When `offline`, no registry is asked."""
         self._workspace = workspace
         self._environ = environ
+        self._offline = offline
         self.cache = cache or PackageCache(environ)
         self._registries: dict[Ecosystem, Registry] = {
             "crates": CratesRegistry(),
@@ -109,6 +116,12 @@ class PackageLibrary:
     async def _fetch(self, query: PackageQuery) -> PackageSource:
         folder = await asyncio.to_thread(self.cache.unfinished_folder)
         try:
+            if self._offline:
+                raise RegistryFailed(
+                    f"{query.name} {query.version}".rstrip()
+                    + " is not on this machine, and no registry is asked.",
+                    suggestion='The settings of the component have "offline". Go on without this package.',
+                )
             archive = await self._registries[query.name.ecosystem].fetch(query, folder, self._environ)
             return await asyncio.to_thread(self._add, archive)
         except RegistryFailed as error:
