@@ -66,7 +66,7 @@ class ForgetQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class MemoryComponent(Component):
     name = "memory"
-    summary = "Notes that agents keep for later sessions, in .portico/memory"
+    summary = "notes that agents keep for later sessions, in .portico/memory"
 
     def plan(self, context: ComponentContext) -> Sequence[Proxy]:
         return (MemoryProxy(),)
