@@ -6,8 +6,10 @@ import sys
 
 import pytest
 
+from tests.cli.test_model_failures import ask, quick_environ
 from tests.components.skill_support import install_python, write_skill
 from tests.support.editor import PEERS, Editor, node, said
+from tests.support.model_endpoint import Answer, Call, ModelEndpoint, Say
 from tests.support.program import Portico
 from tests.support.stream import Json
 
@@ -81,6 +83,29 @@ def test_an_agent_of_the_typescript_sdk_is_told_of_skills_and_reads_them(skilled
     assert "# Building AI Agents with Pydantic AI" in _text(read)
     assert "Agno" in _text(permitted)
     assert editor.hang_up().code == 0
+
+
+async def test_porter_reads_a_skill_and_checks_the_project(skilled: Portico) -> None:
+    """Reading asks nobody; the check is a command, which a rule allows here."""
+    skilled.run("skills", "allow", SKILL)
+    (skilled.workspace / "Makefile").write_text("check:\n\t@echo 'a.c:1:20: error: no such thing'; exit 1\n")
+    script = (
+        Answer(Call("portico-skills__skill_read", json.dumps({"name": SKILL}))),
+        Answer(Call("portico-build__check", "{}")),
+        Answer(Say("Read and checked.")),
+    )
+    async with ModelEndpoint(*script) as endpoint:
+        ran = await ask(
+            skilled, quick_environ(endpoint), "--allow", "execute:make *", "--allow", "other", "Go on."
+        )
+        prompt, read, checked = (json.dumps(one.body["messages"][-1]) for one in endpoint.requests)
+    assert ran.code == 0, ran.stream.lines
+    assert "- deploy (workspace): Puts it on the server." in prompt
+    assert "# Building AI Agents with Pydantic AI" in read
+    assert "Check failed (make check, exit code 2)." in checked
+    assert "- a.c:1:20 error: no such thing" in checked
+    names = [command["name"] for command in ran.stream.all("commands_updated")[-1]["commands"]]
+    assert {"test", "deploy", SKILL} <= set(names)
 
 
 def _text(outcome: Json) -> str:

@@ -18,6 +18,7 @@ COMMANDS = {
     "stop": "stop the server",
     "sessions": "list, show, export, fork and delete sessions",
     "prompts": "list, show, render and run prompts kept as files",
+    "config": "show and change settings",
     "skills": "list, show, allow and deny Agent Skills",
     "review": "show, apply and discard the changes that agents propose",
     "checkpoints": "list, compare and restore your files as they were before each turn",
@@ -49,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _stopped(api=_wants_json(words))
     except Exception as error:  # noqa: BLE001 - failures become a message and an exit code here
-        from portico.app.error_report import report_failure
+        from portico.cli.failure_output import report_failure
 
         return report_failure(error, api=_wants_json(words))
     return code
@@ -95,7 +96,7 @@ def _stopped(*, api: bool) -> int:
     """Exit code after Ctrl-C, with a report for a program."""
     if not api:
         return 1
-    from portico.app.error_report import report_failure
+    from portico.cli.failure_output import report_failure
     from portico.domain.errors import PermissionDenied
 
     return report_failure(PermissionDenied("The command was stopped."), api=True)
