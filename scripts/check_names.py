@@ -1,7 +1,9 @@
 """Fail on names that would mislead a reader of `src/portico`.
 
-It reports a public class name that is defined twice, a module name that is not a noun, a module longer than
-the limit, a package without a docstring, and a table of packages in CONTRIBUTING.md that differs from the tree.
+It reports a public class name that is defined twice, a module name that is not a noun, a name made of a word that
+the glossary has replaced, a module longer than the limit, a package without a docstring, and a table of packages in
+CONTRIBUTING.md that differs from the tree. In all texts (code, comments, documents) it reports words that plain
+English does without.
 """
 
 import argparse
@@ -9,8 +11,10 @@ import ast
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_LINES = 400
@@ -63,6 +67,60 @@ BANNED_WORDS = frozenset(
         "workplaces",
     ]
 )
+# Words that no class, function, argument or variable may be named by, each with the word to use.
+REPLACED_WORDS = {
+    "deed": "action",
+    "deeds": "actions",
+    "errand": "client request",
+    "errands": "client requests",
+    "desk": "draft or window",
+    "desks": "drafts or windows",
+    "nobody": "unattended",
+    "somebody": "person",
+    "whoever": "caller",
+    "workplace": "working copy",
+    "workplaces": "working copies",
+}
+WORDS_IN_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+# Texts say who it is: "the caller", "a person", "no client".
+BANNED_PROSE = re.compile(r"\b(whoever|whomever|somebody|nobody)\b", re.IGNORECASE)
+# The value of an event's `by`, which is part of the contract.
+WIRE_VALUE = re.compile(r"""["'`]nobody["'`]|\bNOBODY\b""")
+PROSE = (
+    ("src/portico", "*.py"),
+    ("scripts", "*.py"),
+    ("bench", "*.py"),
+    ("examples", "*.py"),
+    ("web/src", "*.[tc]s*"),
+    ("vscode/src", "*.ts"),
+    ("docs", "*.md"),
+    (".", "*.md"),
+)
+# This file names the words, and the generated reference repeats the contract.
+WITHOUT_PROSE = ("scripts/check_names.py", "docs/reference/")
+
+
+class _Definitions(NamedTuple):
+    """The names that a module defines, with their lines, and whether it has a docstring."""
+
+    classes: tuple[str, ...]
+    names: tuple[tuple[int, str], ...]
+    is_documented: bool
+
+
+@cache
+def definitions(text: str) -> _Definitions:
+    """Cached by text, so that checking a second tree costs only what differs."""
+    tree = ast.parse(text)
+    classes = tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef))
+    named = ((getattr(node, "lineno", 1), _name_given_by(node)) for node in ast.walk(tree))
+    names = tuple((line, name) for line, name in named if name)
+    return _Definitions(classes, names, bool(ast.get_docstring(tree)))
+
+
+def read_definitions(path: Path) -> _Definitions:
+    return definitions(path.read_text(encoding="utf-8"))
 
 
 def modules(package: Path) -> Iterator[Path]:
@@ -75,9 +133,9 @@ def modules(package: Path) -> Iterator[Path]:
 def duplicate_classes(package: Path) -> Iterator[str]:
     homes: dict[str, list[str]] = defaultdict(list)
     for path in modules(package):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes[node.name].append(path.relative_to(package).as_posix())
+        for name in read_definitions(path).classes:
+            if not name.startswith("_"):
+                homes[name].append(path.relative_to(package).as_posix())
     for name, files in sorted(homes.items()):
         if len(files) > 1 and name not in SAME_NAME_ALLOWED:
             yield f"class {name} is defined in {' and '.join(files)}: give each a name of its own"
@@ -94,6 +152,45 @@ def misleading_modules(package: Path) -> Iterator[str]:
                 yield f"{path.relative_to(package)}: {min(banned)!r} is not a word of docs/glossary.md"
 
 
+def replaced_words(package: Path) -> Iterator[str]:
+    for path in modules(package):
+        for line, name in read_definitions(path).names:
+            for word in WORDS_IN_NAME.findall(name):
+                if word.lower() in REPLACED_WORDS:
+                    hint = REPLACED_WORDS[word.lower()]
+                    yield f"{path.relative_to(package)}:{line}: {word!r} in a name: say {hint}"
+
+
+def _name_given_by(node: ast.AST) -> str:
+    """The name that a node of the syntax tree defines, or an empty text."""
+    match node:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return name
+        case (
+            ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store())
+        ):
+            return name
+        case _:
+            return ""
+
+
+def banned_prose(root: Path) -> Iterator[str]:
+    for folder, pattern in PROSE:
+        found = (root / folder).glob(pattern) if folder == "." else (root / folder).rglob(pattern)
+        for path in sorted(found):
+            shown = path.relative_to(root).as_posix()
+            if shown.startswith(WITHOUT_PROSE) or "/generated/" in shown or "node_modules" in shown:
+                continue
+            if shown.removeprefix("src/portico/").startswith(GENERATED):
+                continue
+            text = path.read_text(encoding="utf-8")
+            if not BANNED_PROSE.search(text):
+                continue
+            for number, line in enumerate(text.splitlines(), start=1):
+                if word := BANNED_PROSE.search(WIRE_VALUE.sub("", line)):
+                    yield f"{shown}:{number}: {word[0]!r}: say who it is"
+
+
 def long_modules(package: Path) -> Iterator[str]:
     for path in modules(package):
         length = len(path.read_text(encoding="utf-8").splitlines())
@@ -103,7 +200,7 @@ def long_modules(package: Path) -> Iterator[str]:
 
 def undocumented_packages(package: Path) -> Iterator[str]:
     for path in modules(package):
-        if path.name == "__init__.py" and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))):
+        if path.name == "__init__.py" and not read_definitions(path).is_documented:
             yield f"{path.relative_to(package)}: say in a docstring what the package owns"
 
 
@@ -123,13 +220,14 @@ def false_package_table(root: Path) -> Iterator[str]:
         yield f"CONTRIBUTING.md: the package {name} is not in the diagram of layers"
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT)
-    root = parser.parse_args().root
+    root = parser.parse_args(arguments).root
     package = root / "src" / "portico"
-    checks = (duplicate_classes, misleading_modules, long_modules, undocumented_packages)
-    found = [problem for check in checks for problem in check(package)] + list(false_package_table(root))
+    checks = (duplicate_classes, misleading_modules, replaced_words, long_modules, undocumented_packages)
+    found = [problem for check in checks for problem in check(package)]
+    found += [*false_package_table(root), *banned_prose(root)]
     print("\n".join(found) if found else "Names are unique nouns, and the list of packages is true.")
     return 1 if found else 0
 

@@ -106,6 +106,26 @@ async def test_a_newcomer_connects_a_model_on_the_page_and_porter_answers_with_i
         await expect(chat.log.get_by_role("button", name="Connect a model")).to_have_count(0)
 
 
+async def test_the_page_offers_a_coder_and_says_why_its_download_failed(
+    own_house: House, open_page: Open, shoot: Shoot
+) -> None:
+    around = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": ""}
+    chat = await open_page(await asyncio.to_thread(own_house.open, environ=around))
+    await chat.new_session("Porter")
+    await chat.log.get_by_role("button", name="Connect a model").click()
+    dialog = chat.page.get_by_role("dialog", name="Connect a model")
+    offer = dialog.get_by_role("region", name="Qwen2.5 Coder 1.5B")
+    await expect(offer).to_contain_text("without a key and without a network")
+    await expect(offer).to_contain_text("fixes a small bug")
+    await expect(offer).to_contain_text("no match for a large model")
+    await expect(offer).to_contain_text("licence Apache-2.0")
+    await shoot(chat, "download-offer", widths=(300, 1100), night=True)
+    await offer.get_by_role("button", name="Download 1,066 MiB").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("could not be downloaded")
+    await expect(dialog.get_by_role("alert")).to_contain_text("try again")
+    await expect(offer.get_by_role("button", name="Download 1,066 MiB")).to_be_enabled()
+
+
 async def test_the_list_of_models_leads_to_more_of_them_and_a_key_can_be_taken_away(
     own_house: House, open_page: Open
 ) -> None:

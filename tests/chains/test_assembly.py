@@ -62,7 +62,7 @@ def registry(environ: dict[str, str], tools: Callable[[], Component] = Tools) ->
     return ComponentRegistry(
         {
             "editor": BuiltInComponent(
-                lambda: EditorComponent(lambda: LocalEditorProvider(environ)), adapts_only=True
+                lambda: EditorComponent(lambda: LocalEditorProvider(environ)), is_adapter=True
             ),
             "tools": BuiltInComponent(tools),
         }
@@ -123,7 +123,7 @@ async def test_the_chain_is_assembled_as_the_documentation_says(
     names: list[str] = []
 
     async def assemble(hello: Raw) -> Assembly:
-        nodes = await plan.nodes(hello, spec, workspace)
+        nodes = await plan.nodes(hello)
         names.extend(node.name for node in nodes)
         return Assembly(nodes, near_agent)
 

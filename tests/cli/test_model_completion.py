@@ -150,6 +150,9 @@ def test_providers_say_what_they_need_and_a_key_makes_one_ready(portico: Portico
     assert mistral["models"][0] == "mistral-large-4"
     assert len(mistral["models"]) > 1
     assert "ready" not in mistral
+    (coder,) = before["offline"]["downloads"]
+    assert (coder["name"], coder["size"]) == ("offline:qwen2.5-coder", "1117320768")
+    assert (coder["license"], coder.get("done", False)) == ("Apache-2.0", False)
     assert (before["mine"]["ready"], before["mine"].get("keyVariable", "")) == (True, "")
     server.ask("SetSecret", {"name": "MISTRAL_API_KEY", "value": "sk-a-very-secret-key"})
     chosen = [{"name": "model", "valueJson": '"mistral:mistral-large-4"'}]

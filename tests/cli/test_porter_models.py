@@ -140,7 +140,7 @@ def test_scenarios_are_listed_as_the_modes_of_a_session(portico: Portico, server
     assert "broken.yaml:" in problem
 
 
-@pytest.mark.parametrize("flags", [("--budget-tokens", "100"), ("--budget-usd", "0.0001")])
+@pytest.mark.parametrize("flags", [("--budget-tokens", "100"), ("--max-cost", "0.0001")])
 async def test_a_budget_for_one_run_ends_it_as_policy(portico: Portico, flags: tuple[str, str]) -> None:
     async with ModelEndpoint(Answer(Call("list", "{}")), Answer(Say("never said"))) as endpoint:
         ran = await ask(portico, environ(endpoint), *flags, "go")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.app.built_in_components import open_components
+from portico.chains.built_in_components import open_components
 from portico.components.component import Component, ComponentContext
 from portico.components.registry import BuiltInComponent, ComponentRegistry, ComponentSwitches
 from portico.conductor.proxy import Proxy

@@ -54,7 +54,7 @@ def test_a_long_line_that_is_too_short_is_a_mistake_of_the_script(start: Start) 
 def test_it_answers_what_nobody_asked(start: Start) -> None:
     agent = start([{"respond": {}}, {"respond": {"id": 7, "error": {"code": 1, "message": "m"}}}]).open()
     agent.prompt()
-    assert agent.receive() == {"jsonrpc": "2.0", "id": "nobody-asked", "result": {}}
+    assert agent.receive() == {"jsonrpc": "2.0", "id": "never-asked", "result": {}}
     assert agent.receive() == {"jsonrpc": "2.0", "id": 7, "error": {"code": 1, "message": "m"}}
     assert not agent.honest()
 

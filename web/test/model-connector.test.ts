@@ -13,9 +13,12 @@ import type { Gateway } from "../src/gateway/gateway";
 import {
   AgentService,
   CompleteModelResponseSchema,
+  ModelDownloadSchema,
   ProviderSchema,
+  PullModelResponseSchema,
   SessionDetailSchema,
 } from "../src/generated/portico/v1/agent_pb";
+import { progressText } from "../src/view/models/download-offer";
 import { ModelConnector } from "../src/view/models/model-connector";
 import { lacksModel } from "../src/view/models/connect-state";
 
@@ -35,6 +38,7 @@ class Server {
   refuses = false;
 
   connecting(): ModelConnector {
+    const { done } = this;
     const service: Partial<ServiceImpl<typeof AgentService>> = {
       listProviders: () => ({ providers: [provider], model: this.overruled ? "ships:frigate" : this.model }),
       setSecret: ({ name, value }) => {
@@ -45,6 +49,10 @@ class Server {
         this.model = JSON.parse(setting?.valueJson ?? "") as string;
         this.done.push(`${setting?.name ?? ""} ${this.model}`);
         return {};
+      },
+      pullModel: async function* ({ name }) {
+        yield await Promise.resolve(create(PullModelResponseSchema, { done: 1n, total: 2n }));
+        done.push(`pull ${name}`);
       },
       completeModel: async function* () {
         yield await Promise.resolve(
@@ -78,6 +86,30 @@ test("a model that answers is chosen, after its key was kept", async () => {
     state: "done",
     words: "boats:dinghy works. Porter uses it from now on.",
   });
+});
+
+test("a model that was downloaded is tested and chosen", async () => {
+  const server = new Server();
+  const connecting = server.connecting();
+  const seen: string[] = [];
+  connecting.progress.subscribe((one) => {
+    if (one !== undefined) seen.push(progressText(one));
+  });
+  await connecting.pull(create(ModelDownloadSchema, { name: "offline:coder", title: "Coder" }));
+  expect(server.done).toEqual(["pull offline:coder", "model offline:coder"]);
+  expect(seen).toEqual(["0 MiB of 0 MiB."]);
+  expect(connecting.progress.value).toBeUndefined();
+  expect(connecting.stage.value).toMatchObject({ state: "done" });
+});
+
+test("progress has a size, and the time left as soon as it is known", () => {
+  const progress = { done: 10_485_760n, total: 1_117_320_768n };
+  expect(progressText(create(PullModelResponseSchema, { ...progress, secondsLeft: 75.4 }))).toBe(
+    "10 MiB of 1,066 MiB, 1:15 left.",
+  );
+  expect(progressText(create(PullModelResponseSchema, { ...progress, checking: true }))).toBe(
+    "Verifying the checksum…",
+  );
 });
 
 test("a model that does not answer is not chosen, and why is told", async () => {

@@ -153,6 +153,24 @@ describe("a proposal", () => {
     await says("Applied");
   });
 
+  for (const [part, selector] of [
+    ["its head", ".p-rh-place"],
+    ["a line of it", ".p-rl-text"],
+  ] as const) {
+    test(`has the hunk as its current one of which ${part} was clicked`, async () => {
+      await review();
+      const last = page.locator(`.p-rf >> nth=0 >> .p-rd-row ${selector}`).last();
+      await last.click();
+      const current = page.locator(".p-rh-current");
+      await expect.poll(() => current.count()).toBe(1);
+      await expect.poll(() => page.locator(".p-rd-current").count()).toBeGreaterThan(0);
+      const place = await current.locator(".p-rh-place").textContent();
+      expect(place).toBe(await page.locator(".p-rf >> nth=0 >> .p-rh-place").last().textContent());
+      await press("x");
+      await expect.poll(() => page.locator(".p-rh-rejected .p-rh-place").allTextContents()).toEqual([place]);
+    });
+  }
+
   test("that comes while nobody looks at the screen is read aloud", async () => {
     await show();
     const aloud = page.locator("[aria-live=polite]", { hasText: "8 files to review" });

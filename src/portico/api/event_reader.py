@@ -94,6 +94,13 @@ def _prompt_submitted(message: pb.PromptSubmitted) -> events.PromptSubmitted:
         text=message.text,
         blocks=tuple(Raw(block.encode()) for block in message.blocks_json),
         prompt_id=message.prompt_id or None,
+        prompt=None
+        if message.prompt is None
+        else values.PromptReference(
+            name=message.prompt.name,
+            version=message.prompt.version or None,
+            fingerprint=message.prompt.fingerprint,
+        ),
     )
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from portico import __version__
 from portico.agents.process import LocalAgentLauncher
 from portico.agents.sandbox_policy import SandboxPolicy
-from portico.app.built_in_components import open_components
 from portico.app.error_report import configure_log, show_notice
+from portico.chains.built_in_components import open_components
 from portico.chains.chained_agents import ChainedAgents
 from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions, ChainParts
 from portico.chains.reviews import open_reviews
@@ -29,7 +29,7 @@ from portico.sessions.windows import RecordWindowEvent
 from portico.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from portico.app.editor_windows import EditorWindows
+    from portico.chains.editor_windows import EditorWindows
     from portico.editors.window_registry import AttachedWindows
 
 
@@ -148,7 +148,7 @@ async def _log_losses(store: SqliteStore, clock: Clock) -> None:
 
 def _windows(local: LocalEditorProvider, clock: Clock, tell: RecordWindowEvent) -> "EditorWindows":
     # Late: a command that nothing can be attached to need not know of it.
-    from portico.app.editor_windows import EditorWindows
+    from portico.chains.editor_windows import EditorWindows
 
     return EditorWindows(local, clock, tell)
 

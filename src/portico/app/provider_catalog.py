@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from portico.config.settings import Settings
-from portico.domain.catalog import ProviderEntry
+from portico.domain.catalog import DownloadEntry, ProviderEntry
 from portico.domain.errors import InvalidInput
 from portico.porter.models.catalog import published
 from portico.porter.models.keys import has_key
-from portico.porter.models.providers import BUILT_IN, ModelProvider, providers
+from portico.porter.models.offline.model_files import KNOWN, is_ready, pulled_files
+from portico.porter.models.providers import BUILT_IN, OFFLINE, ModelProvider, providers
 from portico.porter.models.readiness import readiness
 from portico.porter.models.selection import default_model
 
@@ -18,7 +19,8 @@ def list_providers(settings: Settings, environ: Mapping[str, str]) -> tuple[Sequ
     for provider in providers(settings.models).values():
         ready, detail = readiness(provider, environ)
         own = settings.models.get(provider.name)
-        names = (provider.example, *(own.models if own else ()), *_published(provider))
+        pulled = [file.name for file in pulled_files(environ)] if provider.kind == OFFLINE else []
+        names = (*pulled, provider.example, *(own.models if own else ()), *_published(provider))
         listed.append(
             ProviderEntry(
                 name=provider.name,
@@ -29,9 +31,26 @@ def list_providers(settings: Settings, environ: Mapping[str, str]) -> tuple[Sequ
                 needs_key=provider.installed and provider.needs_key and not ready,
                 has_key=has_key(provider, environ),
                 models=tuple(dict.fromkeys(filter(None, names))),
+                downloads=_downloads(environ) if provider.name == OFFLINE and provider.installed else (),
             )
         )
     return listed, default_model(settings.model, environ) or ""
+
+
+def _downloads(environ: Mapping[str, str]) -> tuple[DownloadEntry, ...]:
+    return tuple(
+        DownloadEntry(
+            name=f"{OFFLINE}:{file.name}",
+            title=file.title,
+            size=file.size,
+            license=file.license,
+            origin=file.origin,
+            abilities=file.abilities,
+            done=is_ready(file, environ),
+        )
+        for file in KNOWN.values()
+        if not file.tiny
+    )
 
 
 def _published(provider: ModelProvider) -> list[str]:

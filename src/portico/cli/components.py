@@ -5,7 +5,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from portico.app.built_in_components import open_components
+from portico.chains.built_in_components import open_components
 from portico.chains.component_status import ComponentStatus, component_statuses
 from portico.cli.arguments import (
     CommandGroup,

@@ -18,6 +18,7 @@ COMMANDS = {
     "stop": "stop the server",
     "sessions": "list, show, export, fork and delete sessions",
     "prompts": "list, show, render and run prompts kept as files",
+    "config": "show and change settings",
     "skills": "list, show, allow and deny Agent Skills",
     "review": "show, apply and discard the changes that agents propose",
     "checkpoints": "list, compare and restore your files as they were before each turn",

@@ -12,10 +12,12 @@ from portico.cli.arguments import CommandGroup, CommandParser, print_json, requi
 from portico.config.paths import expand_user_path
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.doors.terminal.sanitizer import clean, clean_line
-from portico.prompts.catalog import CatalogEntry, PromptCatalog, PromptOrigin
-from portico.prompts.front_matter import PromptVariable
+from portico.prompts.catalog import CatalogEntry, PromptCatalog
+from portico.prompts.directories import PromptOrigin
+from portico.prompts.front_matter import FrontMatter, PromptMode, PromptOutput, PromptVariable
 
-_DESCRIPTION = "Prompts kept as files: NAME.md in .portico/prompts, or in prompts of your configuration."
+_DESCRIPTION = """Prompts kept as files: NAME.md in .portico/prompts of this folder, in prompts of your configuration, or in
+the folders of the setting promptDirectories."""
 _EXAMPLES = """examples:
   portico prompts render translate --set language=French
   git diff | portico prompts run review --input -
@@ -32,7 +34,13 @@ class ListedPrompt(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     path: str
     digest: str | None = None
     description: str = ""
+    tags: tuple[str, ...] = ()
+    version: str | None = None
     variables: tuple[PromptVariable, ...] = ()
+    model: str | None = None
+    mode: PromptMode | None = None
+    output: PromptOutput = "chat"
+    budget: str | None = None
     warnings: tuple[str, ...] = ()
     problem: str | None
     hides: str | None
@@ -58,6 +66,13 @@ def run(arguments: Sequence[str]) -> int:
     render = group.add("render", "print a prompt with its variables filled in", _render, hint=_SEE_LIST)
     running = group.add(
         "run", "fill in a prompt and send it to an agent, like portico exec", _run, hint=_SEE_LIST
+    )
+    listing.add_argument(
+        "--tag",
+        metavar="TAG",
+        action="append",
+        default=[],
+        help="only prompts with this tag; may be repeated",
     )
     for parser in (show, render, running):
         parser.add_argument("name", metavar="NAME", help="name of the prompt")
@@ -101,19 +116,26 @@ def _run(flags: argparse.Namespace) -> int:
 
 def _list(flags: argparse.Namespace) -> int:
     catalog = _catalog(flags)
-    entries = catalog.entries()
+    entries = [
+        one
+        for one in catalog.entries()
+        if not flags.tag or (one.prompt and set(flags.tag) <= set(one.prompt.matter.tags))
+    ]
     if flags.api:
         print_json(prompts=[_listed(entry) for entry in entries], count=len(entries))
         return 0
     if not entries:
-        print("No prompts yet. Save one as NAME.md in one of these folders:")
-        print(f"  {clean_line(str(catalog.workspace_folder))}\n  {clean_line(str(catalog.user_folder))}")
+        print(f"No prompt has the tag {clean_line(' and '.join(flags.tag))}.")
         return 0
     width = max(len(clean_line(entry.name)) for entry in entries)
     for entry in entries:
         print(f"{clean_line(entry.name):<{width}}  {entry.origin:<9}  {clean_line(_summary(entry))}".rstrip())
         for warning in entry.prompt.warnings if entry.prompt else ():
             print(f"{'':<{width}}  warning: {clean_line(warning)}")
+    if all(entry.origin == "built-in" for entry in entries) and not flags.tag:
+        print("\nSave your own as NAME.md in one of these folders:")
+        for directory in catalog.directories[:-1]:
+            print(f"  {clean_line(str(directory.path))}")
     return 0
 
 
@@ -121,10 +143,11 @@ def _summary(entry: CatalogEntry) -> str:
     if entry.prompt is None:
         words = f"cannot be used: {entry.problem}"
     else:
-        words = entry.prompt.description
+        tags = " ".join(f"#{tag}" for tag in entry.prompt.matter.tags)
+        words = "  ".join(part for part in (entry.prompt.description, tags) if part)
     if entry.hides:
-        words += " (hides the user's)"
-    return f"{words} (hidden by the workspace's)" if entry.hidden_by else words
+        words += " (hides another of this name)"
+    return f"{words} (hidden by another of this name)" if entry.hidden_by else words
 
 
 def _show(flags: argparse.Namespace) -> int:
@@ -139,6 +162,8 @@ def _show(flags: argparse.Namespace) -> int:
     if entry.hides:
         print(f"  hides    {clean_line(entry.hides)}")
     print(f"  SHA-256  {prompt.digest}")
+    for label, value in _run_facts(prompt.matter):
+        print(f"  {label:<7}  {clean_line(value)}")
     for variable in prompt.variables:
         need = "required" if variable.default is None else f"default: {clean_line(variable.default)}"
         print(f"  {clean_line(f'{{{{ {variable.name} }}}} {variable.description}')} ({need})")
@@ -146,6 +171,18 @@ def _show(flags: argparse.Namespace) -> int:
         print(f"  warning: {clean_line(warning)}")
     print(f"\n{clean(prompt.text)}")
     return 0
+
+
+def _run_facts(matter: FrontMatter) -> list[tuple[str, str]]:
+    facts = (
+        ("version", matter.version),
+        ("tags", ", ".join(matter.tags)),
+        ("model", matter.model),
+        ("mode", matter.mode),
+        ("output", "" if matter.output == "chat" else matter.output),
+        ("budget", str(matter.budget)),
+    )
+    return [(label, value) for label, value in facts if value]
 
 
 def _render(flags: argparse.Namespace) -> int:
@@ -236,10 +273,17 @@ def _listed(entry: CatalogEntry) -> ListedPrompt:
     )
     if entry.prompt is None:
         return about
+    matter = entry.prompt.matter
     return msgspec.structs.replace(
         about,
         digest=entry.prompt.digest,
-        description=entry.prompt.description,
-        variables=entry.prompt.variables,
+        description=matter.description,
+        tags=matter.tags,
+        version=matter.version,
+        variables=matter.variables,
+        model=matter.model,
+        mode=matter.mode,
+        output=matter.output,
+        budget=str(matter.budget) or None,
         warnings=entry.prompt.warnings,
     )

@@ -35,6 +35,18 @@ class ListedScenario(msgspec.Struct, frozen=True, kw_only=True):
     is_default: bool = False
 
 
+class DownloadEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that runs on this machine once it is downloaded, which it is if `done`. `size` is in bytes."""
+
+    name: str
+    title: str
+    size: int
+    license: str
+    origin: str
+    abilities: str
+    done: bool
+
+
 class ProviderEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A provider of models. `key_variable` is empty if it takes no key; its usual model comes first."""
 
@@ -46,6 +58,7 @@ class ProviderEntry(msgspec.Struct, frozen=True, kw_only=True):
     needs_key: bool = False
     has_key: bool = False
     models: tuple[str, ...] = ()
+    downloads: tuple[DownloadEntry, ...] = ()
 
 
 class PromptEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,12 +66,23 @@ class PromptEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     description: str
-    origin: Literal["workspace", "user"]
+    origin: Literal["workspace", "user", "built-in"]
+    path: str
     problem: str = ""
+    tags: tuple[str, ...] = ()
+    version: str = ""
+    variables: tuple["PromptBlank", ...] = ()
+    model: str = ""
+    mode: str = ""
+    output: str = ""
+    budget: str = ""
+    fingerprint: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class PromptBlank(msgspec.Struct, frozen=True, kw_only=True):
-    """A place in a prompt for the person to fill in."""
+    """A place in a prompt for the person to fill in, or may do if it has a default."""
 
     name: str
     description: str = ""
+    default: str | None = None

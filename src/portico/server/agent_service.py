@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from portico.app.catalog import LocalCatalog
-from portico.app.local_reviews import LocalReviews
 from portico.doors.api.service import MAX_REQUEST_BYTES, ApiService, asgi_application, stream_paths
 from portico.processes.tasks import cancel_and_wait
+from portico.review.local_reviews import LocalReviews
 from portico.server.lifecycle import ServiceApp, ServiceContext
 
 

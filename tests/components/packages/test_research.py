@@ -268,6 +268,29 @@ async def test_a_caller_that_gives_up_stops_the_research(work: Path) -> None:
         assert (await agent.card())["status"] == "failed"
 
 
+async def test_stopping_the_turn_stops_the_research(work: Path) -> None:
+    async with researching(work) as agent:
+        await agent.begin()
+        agent.ends.client.send(frame(method="session/cancel", params={"sessionId": "s"}))
+        assert (await agent.received("session/cancel"))["params"] == {"sessionId": "s"}
+        received = [await agent.ends.agent.receive(), await agent.ends.agent.receive()]
+        assert {one.get("params", {}).get("sessionId", one.get("id")) for one in received} == {
+            "research-1",
+            "q",
+        }
+        assert (await agent.card())["content"][0]["content"]["text"] == "The research was stopped."
+
+
+async def test_an_agent_that_fails_in_its_research_is_named(work: Path) -> None:
+    async with researching(work) as agent:
+        prompt = await agent.begin()
+        agent.ends.agent.send(frame(id=prompt["id"], error={"code": -32603, "message": "out of credit"}))
+        assert (await agent.card())["status"] == "failed"
+        text, failed = await agent.answer()
+        assert failed
+        assert "out of credit" in text
+
+
 async def test_two_who_ask_the_same_share_one_research(work: Path) -> None:
     async with researching(work) as agent:
         prompt = await agent.begin("first")

@@ -101,6 +101,21 @@ async def test_mistakes_are_answered_with_words(work: Path, environ: dict[str, s
             await use(work, environ, name, **arguments)
 
 
+async def test_a_search_follows_no_link_out_of_the_package(tmp_path: Path, environ: dict[str, str]) -> None:
+    outside = tmp_path / "outside"
+    write(outside, {"key.txt": "mine"})
+    site = tmp_path / "work/.venv/lib/python3.12/site-packages"
+    write(site, {"evil-1.0.dist-info/RECORD": "evil/__init__.py,,\nfine.py,,\n", "fine.py": "mine too"})
+    (site / "evil").symlink_to(outside)
+    itself = {"ecosystem": "pypi", "name": "evil"}
+    found = await use(tmp_path / "work", environ, "package_search", **itself, query="mine")
+    assert found.endswith("1 matches:\nfine.py:1: mine too")
+    with pytest.raises(ToolFailure, match="no file or folder evil"):
+        await use(tmp_path / "work", environ, "package_search", **itself, query="mine", path="evil")
+    with pytest.raises(ToolFailure, match="cannot be read"):
+        await use(tmp_path / "work", environ, "package_read", **itself, path="evil/key.txt")
+
+
 async def test_lines_are_read_in_portions(work: Path, environ: dict[str, str]) -> None:
     answer = await use(work, environ, "package_read", path="lib/code.js", line=2, lines=1)
     assert answer == "lib/code.js of thing 1.0.0 (npm), lines 2 to 2 of 3:\n2\t// TODO: Two"

@@ -213,6 +213,25 @@ def test_lockfiles_name_the_version_and_its_checksum(
     assert {one.origin for one in found(tmp_path, ecosystem, name)} <= set(files)
 
 
+@pytest.mark.parametrize(
+    ("ecosystem", "name", "files"),
+    [
+        ("npm", "is-odd", {"yarn.lock": 'is-odd@^3:\n  version "evil/repository"\n'}),
+        ("npm", "is-odd", {"pnpm-lock.yaml": "packages:\n  is-odd@1.0.0/evil/repository:\n    resolution: {}\n"}),
+        ("npm", "is-odd", {"node_modules/is-odd/package.json": '{"version": "../../evil"}'}),
+        ("crates", "itoa", {"Cargo.lock": CARGO.replace("1.0.11", "--config=evil").replace("0.4.8", "1 || 2")}),
+        ("go", "example.org/x", {"go.mod": "require example.org/x v1.0.0/../../evil\n"}),
+        ("maven", "a:b", {"pom.xml": POM.replace("${gone}", "../../../evil")}),
+        ("pypi", "ini-config", {"uv.lock": UV.replace("2.0.0", "../evil")}),
+    ],
+)  # fmt: skip
+def test_a_version_in_a_lockfile_that_is_none_does_not_count(
+    tmp_path: Path, ecosystem: Ecosystem, name: str, files: dict[str, str]
+) -> None:
+    write(tmp_path, files)
+    assert found(tmp_path, ecosystem, name) == []
+
+
 def test_a_package_of_go_is_found_in_its_module_and_a_replaced_module_in_the_new_one(tmp_path: Path) -> None:
     write(tmp_path, {"go.mod": GO_MOD, "go.sum": GO_SUM})
     (inner,) = found(tmp_path, "go", "golang.org/x/text/language")

@@ -20,7 +20,7 @@ import msgspec
 from portico.components.packages.archives.member import UnpackLimits
 from portico.components.packages.archives.unpack import DEFAULT_LIMITS, unpack
 from portico.components.packages.errors import PackageRefused
-from portico.components.packages.package import Ecosystem, PackageName
+from portico.components.packages.package import Ecosystem, PackageName, is_exact
 from portico.components.packages.tree import PackageTree
 from portico.config.paths import cache_folder
 from portico.domain import codecs
@@ -117,6 +117,8 @@ class PackageCache:
 
     def add(self, archive: PackageArchive) -> CachedPackage:
         """Unpack an archive and keep it. PackageRefused if it is unsafe."""
+        if not is_exact(archive.name, archive.version):
+            raise PackageRefused(f"The registry calls the package's version {archive.version[:80]!r}.")
         place = self.unfinished_folder()
         try:
             tree = place / _TREE

@@ -38,6 +38,7 @@ that they do not fill this conversation. It takes a minute or more.
 
 For a quick look use package_search and package_read instead. The same question about the same version is answered \
 from the last research."""
+_STOP = "session/cancel"
 _FROM_AGENT = frozenset(acp.CLIENT_METHODS) - McpProxy.agent_methods | {"session/update"}
 
 
@@ -45,6 +46,7 @@ class PackageTools(McpProxy):
     """Tools for packages, in every session. `research` gives the research of this process, which chains share."""
 
     name = "packages"
+    client_methods = McpProxy.client_methods | {_STOP}
 
     def __init__(
         self,
@@ -125,6 +127,17 @@ class PackageTools(McpProxy):
         if self._agent_closes_sessions:
             params = acp.CloseSessionRequest(session_id=session.session_id)
             self.forward_right(request(self.node.next_id(), "session/close", params), lambda _: None)
+
+    def from_client(self, message: Message) -> None:
+        super().from_client(message)
+        if message.method == _STOP:
+            self._stop_calls(read_session_id(message.params))
+
+    def _stop_calls(self, session_id: str | None) -> None:
+        """End downloads and research of a turn that is stopped, whether or not the agent cancels its calls."""
+        for running in list(self._running.values()):
+            if running.offer.session.session_id == session_id:
+                running.operation.cancel()
 
     def from_agent(self, message: Message) -> None:
         if message.method not in _FROM_AGENT:

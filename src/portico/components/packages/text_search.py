@@ -73,17 +73,15 @@ async def search_tree(
 
 
 def _command(tree: PackageTree, query: PackageTextQuery, environ: Mapping[str, str]) -> tuple[str, ...]:
-    if query.path:
-        places: tuple[str, ...] = (tree.locate(query.path),)
-        if not (tree.root / places[0]).exists():
-            raise InvalidInput(
-                f"The package has no file or folder {query.path}.",
-                suggestion="List its files with package_list.",
-            )
-        if places == (".",):
-            places = tree.entries or (".",)
-    else:
-        places = tree.entries or (".",)
+    place = tree.locate(query.path)
+    # ripgrep follows a link that it is given as a place to search.
+    places = [one for one in (tree.entries if place == "." else (place,)) if tree.has(one)]
+    if not places and (place != "." or tree.entries):
+        raise InvalidInput(
+            f"The package has no file or folder {query.path or 'to search'}.",
+            suggestion="List its files with package_list.",
+        )
+    places = places or ["."]
     try:
         ripgrep = find_program("rg", cwd=tree.root, environ=environ)
     except CannotRun:

@@ -5,6 +5,7 @@ a folder with others, so a tree knows which entries are its own.
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -75,6 +76,14 @@ class PackageTree(msgspec.Struct, frozen=True, kw_only=True):
                 f"{path} does not belong to this package.", suggestion="List its files with package_list."
             )
         return inside
+
+    def has(self, inside: str) -> bool:
+        """Whether there is a file or folder, and no link."""
+        try:
+            mode = real_path.lstat(self.root / inside).st_mode
+        except OSError:
+            return False
+        return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
     def _owns(self, inside: str) -> bool:
         return not self.entries or any(

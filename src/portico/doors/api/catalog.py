@@ -8,7 +8,7 @@ import msgspec
 
 from portico.api.v1 import agent_pb as pb
 from portico.conductor.permissions.approvals import Approval
-from portico.config.settings import SettingDescription
+from portico.config.setting_descriptions import SettingDescription
 from portico.domain.catalog import (
     AgentEntry,
     ListedScenario,
@@ -70,6 +70,10 @@ class Catalog(Protocol):
         self, workspace: Path, request: pb.CompleteModelRequest
     ) -> AsyncGenerator[pb.CompleteModelResponse]:
         """Stream the completion of a model, within the budgets. Closing it ends the request."""
+        ...
+
+    def pull(self, name: str) -> AsyncGenerator[pb.PullModelResponse]:
+        """Download an offline model and stream the progress. Closing it pauses the download."""
         ...
 
     async def mode(self, workspace: Path) -> ReviewMode:

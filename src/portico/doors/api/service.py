@@ -9,8 +9,8 @@ from connectrpc.codec import proto_binary_codec
 from portico.api.fields import one_of, to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
-from portico.config.settings import SettingDescription
-from portico.domain.catalog import PromptBlank
+from portico.config.setting_descriptions import SettingDescription
+from portico.domain.catalog import DownloadEntry, PromptBlank, PromptEntry
 from portico.domain.errors import InvalidInput
 from portico.doors.api.error_interceptor import ErrorInterceptor
 from portico.doors.api.json_codec import BoundedJsonCodec
@@ -85,6 +85,7 @@ class ApiService(ReviewCalls):
                     needs_key=one.needs_key,
                     has_key=one.has_key,
                     models=list(one.models),
+                    downloads=[_download(download) for download in one.downloads],
                 )
                 for one in providers
             ],
@@ -113,6 +114,16 @@ class ApiService(ReviewCalls):
         answer = self._catalog.complete(await self._folder(request.workspace), request)
         async with aclosing(merge_streams(answer, closing=self._closing)) as stream:
             async for update in stream:
+                if update is not None:
+                    yield update
+
+    async def pull_model(
+        self, request: pb.PullModelRequest, _: Context, /
+    ) -> AsyncIterator[pb.PullModelResponse]:
+        async with aclosing(
+            merge_streams(self._catalog.pull(request.name), closing=self._closing)
+        ) as progress:
+            async for update in progress:
                 if update is not None:
                     yield update
 
@@ -152,12 +163,7 @@ class ApiService(ReviewCalls):
     async def list_prompts(self, request: pb.ListPromptsRequest, _: Context, /) -> pb.ListPromptsResponse:
         return pb.ListPromptsResponse(
             prompts=[
-                pb.KeptPrompt(
-                    name=one.name,
-                    description=one.description,
-                    origin=pb.PromptOrigin[one.origin.upper()],
-                    problem=one.problem,
-                )
+                _kept_prompt(one)
                 for one in await self._catalog.prompts(await self._folder(request.workspace))
             ]
         )
@@ -231,10 +237,45 @@ def _piece(piece: str | PromptBlank) -> pb.PromptPiece:
     return pb.PromptPiece(piece=one_of("blank", blank))
 
 
+def _kept_prompt(prompt: PromptEntry) -> pb.KeptPrompt:
+    return pb.KeptPrompt(
+        name=prompt.name,
+        description=prompt.description,
+        origin=pb.PromptOrigin[prompt.origin.upper().replace("-", "_")],
+        problem=prompt.problem,
+        tags=list(prompt.tags),
+        version=prompt.version,
+        variables=[
+            pb.PromptVariable(name=one.name, description=one.description, default_value=one.default)
+            for one in prompt.variables
+        ],
+        model=prompt.model,
+        mode=prompt.mode,
+        output=prompt.output,
+        budget=prompt.budget,
+        fingerprint=prompt.fingerprint,
+        path=prompt.path,
+        warnings=list(prompt.warnings),
+    )
+
+
+def _download(download: DownloadEntry) -> pb.ModelDownload:
+    return pb.ModelDownload(
+        name=download.name,
+        title=download.title,
+        size=download.size,
+        license=download.license,
+        origin=download.origin,
+        abilities=download.abilities,
+        done=download.done,
+    )
+
+
 def _setting(setting: SettingDescription) -> pb.Setting:
     return pb.Setting(
         name=setting.name,
         value_json=setting.value_json,
         source=setting.source,
         description=setting.description,
+        owner=setting.owner,
     )

@@ -62,7 +62,7 @@ def big(turn: ScriptedTurn, fields: Json) -> None:
 def respond(turn: ScriptedTurn, fields: Json) -> None:
     """An answer to a request that was never made."""
     turn.wire.respond(
-        fields.get("id", "nobody-asked"), result=fields.get("result", {}), error=fields.get("error")
+        fields.get("id", "never-asked"), result=fields.get("result", {}), error=fields.get("error")
     )
 
 

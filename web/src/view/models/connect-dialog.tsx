@@ -9,6 +9,7 @@ import { KeyForm } from "../cards/key-form";
 import { CodeField, KeyField } from "../cards/key-field";
 import { storageDescription } from "../cards/key-storage";
 import { Dialog } from "../dialog";
+import { DownloadOffer } from "./download-offer";
 import { ModelConnector } from "./model-connector";
 import { Form, FormProblem } from "../form";
 
@@ -26,12 +27,16 @@ export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps)
     return () => connecting.leave();
   }, [connecting]);
   const providers = connecting.providers.value;
+  const offers = providers.flatMap(({ downloads }) => downloads).filter(({ done }) => !done);
   const [current] = connecting.model.value.split(":");
   const provider = providers.find(({ name }) => name === (named.value === "" ? current : named.value));
   const shown = provider ?? providers[0];
   const isOther = named.value === OTHER;
   return (
     <Dialog title="Connect a model" kind="connect" onLeave={onLeave}>
+      {offers.map((download) => (
+        <DownloadOffer key={download.name} download={download} connecting={connecting} />
+      ))}
       {shown !== undefined && (
         <ProviderChoice
           providers={providers}

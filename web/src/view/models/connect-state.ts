@@ -22,8 +22,8 @@ export function canConnectModels(detail: SessionDetail | undefined, { category }
   return category === "model" && detail?.summary?.agent === PORTER;
 }
 
-/** Comes with Portico, chats, and is no help with code. */
-const TINY = "offline:";
+/** Chats, and is no help with code. */
+const TINY = "offline:smollm2";
 
 /** Whether the agent has none yet, or only the tiny one, chosen by the session or by what the settings say. */
 export function lacksModel(detail: SessionDetail | undefined): boolean {

@@ -2,7 +2,12 @@
 
 import { signal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";
-import { ModelRole, type Provider } from "../../generated/portico/v1/agent_pb";
+import {
+  ModelRole,
+  type ModelDownload,
+  type Provider,
+  type PullModelResponse,
+} from "../../generated/portico/v1/agent_pb";
 import { failureOf } from "../../model/call-failure";
 import type { SessionModel } from "../../model/types";
 import { deleteKey, storeKey } from "../cards/key-storage";
@@ -26,6 +31,8 @@ export class ModelConnector {
   /** Porter's default model; empty without one. */
   readonly model = signal("");
   readonly stage = signal<ConnectStage>({ state: "busy", words: "Loading providers…" });
+  /** Of the download in progress. */
+  readonly progress = signal<PullModelResponse | undefined>(undefined);
   readonly #gateway: Gateway;
   readonly #session: SessionModel | undefined;
   readonly #leaving = new AbortController();
@@ -51,13 +58,22 @@ export class ModelConnector {
         const { problem } = await storeKey(this.#gateway, provider.keyVariable, key);
         if (problem !== "") throw new Error(problem);
       }
-      this.#isBusy(`Testing ${name}…`);
-      await this.#ask(name);
-      const { client } = this.#gateway;
-      await client.setSettings({ settings: [{ name: "model", valueJson: JSON.stringify(name) }] });
-      await this.#look();
-      await this.#useInFront();
-      this.stage.value = { state: "done", words: this.#words(name) };
+      await this.#choose(name);
+    });
+  }
+
+  /** Downloads a model to this machine and has Porter use it. */
+  async pull({ name, title }: ModelDownload): Promise<void> {
+    const { signal } = this.#leaving;
+    await this.#attempt(async () => {
+      this.#isBusy(`Downloading ${title}…`);
+      try {
+        for await (const progress of this.#gateway.client.pullModel({ name }, { signal }))
+          this.progress.value = progress;
+      } finally {
+        this.progress.value = undefined;
+      }
+      await this.#choose(name);
     });
   }
 
@@ -74,6 +90,16 @@ export class ModelConnector {
   /** Cancels what is in progress. */
   leave(): void {
     this.#leaving.abort();
+  }
+
+  async #choose(name: string): Promise<void> {
+    this.#isBusy(`Testing ${name}…`);
+    await this.#ask(name);
+    const { client } = this.#gateway;
+    await client.setSettings({ settings: [{ name: "model", valueJson: JSON.stringify(name) }] });
+    await this.#look();
+    await this.#useInFront();
+    this.stage.value = { state: "done", words: this.#words(name) };
   }
 
   get #workspace(): string {

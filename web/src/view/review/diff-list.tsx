@@ -104,9 +104,14 @@ class DiffRowView extends Component<RowProps> {
     return next.row !== this.props.row || next.section.file !== this.props.section.file;
   }
 
+  readonly #choose = (): void => {
+    const { row, section, view } = this.props;
+    if ("hunk" in row) view.choose(section.file.path, row.hunk.id);
+  };
+
   override render({ row, section, view, language }: RowProps) {
     return (
-      <div ref={this.#take} class="p-rd-row">
+      <div ref={this.#take} class="p-rd-row" onClick={this.#choose}>
         <RowBody row={row} section={section} view={view} language={language} />
       </div>
     );
@@ -130,15 +135,15 @@ function RowBody({ row, section, view, language }: RowProps) {
       );
     case "line":
       return (
-        <Faded path={file.path} hunkId={row.hunk.id} view={view}>
+        <HunkLines path={file.path} hunkId={row.hunk.id} view={view}>
           <Line line={row.line} mate={row.mate} hunk={row.hunk} language={language} />
-        </Faded>
+        </HunkLines>
       );
     case "pair":
       return (
-        <Faded path={file.path} hunkId={row.hunk.id} view={view}>
+        <HunkLines path={file.path} hunkId={row.hunk.id} view={view}>
           <PairLine pair={row.pair} hunk={row.hunk} language={language} />
-        </Faded>
+        </HunkLines>
       );
     case "around": {
       const split = view.split.value && view.roomy.value;
@@ -172,8 +177,8 @@ function RowBody({ row, section, view, language }: RowProps) {
   }
 }
 
-/** Rejected hunks are dimmed. */
-function Faded({
+/** Marks the lines of the current hunk and of decided ones; rejected ones are dimmed. */
+function HunkLines({
   path,
   hunkId,
   view,
@@ -186,7 +191,9 @@ function Faded({
 }) {
   const decided = hunkId === "" ? undefined : view.source.decisions()?.of(path, hunkId);
   const tone = decided === undefined ? "" : decided ? "p-rd-accepted" : "p-rd-rejected";
-  return <div class={tone}>{children}</div>;
+  const { current } = view;
+  const isCurrent = current?.path === path && current.hunkIds.length === 1 && current.hunkIds[0] === hunkId;
+  return <div class={isCurrent ? `${tone} p-rd-current` : tone}>{children}</div>;
 }
 
 function WaitRow({ path, view }: { path: string; view: ReviewView }) {

@@ -107,6 +107,12 @@ export class ReviewView {
     return this.stops.value.find((stop) => stop.key === this.cursor.value);
   }
 
+  /** Makes a hunk the current one, where it stands. */
+  choose(path: string, hunkId: string): void {
+    const stop = this.stops.peek().find((one) => one.path === path && one.hunkIds.includes(hunkId));
+    if (stop !== undefined) this.cursor.value = stop.key;
+  }
+
   /** To the next or the previous change; from nowhere, to the one in sight. */
   step(by: 1 | -1): void {
     const stops = this.stops.peek();

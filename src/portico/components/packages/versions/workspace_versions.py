@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from portico.components.packages.installed import installed_versions
-from portico.components.packages.package import PackageName
+from portico.components.packages.package import PackageName, is_exact
 from portico.components.packages.versions.go_mod import go_versions
 from portico.components.packages.versions.locked_version import LockedVersion
 from portico.components.packages.versions.node_lock import node_lock_versions
@@ -20,7 +20,9 @@ def workspace_versions(
     """Versions of a package in a workspace, the one that counts first. Blocks."""
     first: dict[str, LockedVersion] = {}
     for one in _versions(files, name, environ):
-        first.setdefault(one.version, one)
+        # A lockfile is untrusted: what is no version must not reach a path or a command line.
+        if is_exact(name, one.version):
+            first.setdefault(one.version, one)
     return list(first.values())
 
 

@@ -15,7 +15,7 @@ from portico.components.registry import BuiltInComponent, ComponentRegistry, com
 from portico.sessions.ports import EditorProvider
 
 if TYPE_CHECKING:
-    from portico.app.editor_windows import EditorWindows
+    from portico.chains.editor_windows import EditorWindows
 
 
 def open_components(
@@ -24,7 +24,7 @@ def open_components(
     """The components of this process. `windows` are those that editors can attach to it."""
     return ComponentRegistry(
         {
-            "editor": BuiltInComponent(partial(EditorComponent, local_editor), adapts_only=True),
+            "editor": BuiltInComponent(partial(EditorComponent, local_editor), is_adapter=True),
             "code": BuiltInComponent(partial(_code, windows)),
             "editor-tools": BuiltInComponent(partial(_editor_tools, windows)),
             "skills": BuiltInComponent(
@@ -33,6 +33,7 @@ def open_components(
             "history": BuiltInComponent(
                 component_class("portico.components.history.component:HistoryComponent")
             ),
+            "build": BuiltInComponent(component_class("portico.components.build.component:BuildComponent")),
             # Last, next to the agent: other tools must not join its research sessions.
             "packages": BuiltInComponent(
                 component_class("portico.components.packages.component:PackagesComponent")
