@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from portico.app.error_report import FailureDiagnostics
+from portico.app.failure_report import FailureDiagnostics
 from portico.app.host import open_host
 from portico.chains.taps import open_trace
 from portico.cli.arguments import CommandParser, add_trace_flag, require_utf8, seconds, trace_path
