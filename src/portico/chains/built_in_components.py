@@ -34,6 +34,9 @@ def open_components(
                 component_class("portico.components.history.component:HistoryComponent")
             ),
             "build": BuiltInComponent(component_class("portico.components.build.component:BuildComponent")),
+            "memory": BuiltInComponent(
+                component_class("portico.components.memory.component:MemoryComponent"), on=False
+            ),
             # Last, next to the agent: other tools must not join its research sessions.
             "packages": BuiltInComponent(
                 component_class("portico.components.packages.component:PackagesComponent")
