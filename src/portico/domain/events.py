@@ -113,7 +113,6 @@ class ToolStarted(Payload, frozen=True):
     input: Raw | UnsetType = UNSET
     output: Raw | UnsetType = UNSET
     read_only: bool = False
-    """Whether the tool changes nothing, by the word of an MCP server that is trusted."""
 
 
 class ToolUpdated(Payload, frozen=True):
