@@ -106,6 +106,7 @@ async def open_host(
                 Path(placed.workspace),
                 implied=placed.reads_only is True or placed.mode in ("proposal", "worktree"),
             ),
+            problems=None if attached is None else attached.problems,
             version=__version__,
         )
         service = SessionService(ports)
