@@ -94,7 +94,7 @@ async def open_host(
         for notice in await reviews.recover_all():
             _show(notice)
         editors: EditorProvider = local if windows is None else windows.editors
-        components = open_components(lambda: local, windows)
+        components = open_components(environ, lambda: local, windows)
         ports = Ports(
             store=store,
             agents=ChainedAgents(ChainParts(environ, components, options, reviews), launcher),
@@ -106,6 +106,7 @@ async def open_host(
                 Path(placed.workspace),
                 implied=placed.reads_only is True or placed.mode in ("proposal", "worktree"),
             ),
+            problems=None if attached is None else attached.problems,
             version=__version__,
         )
         service = SessionService(ports)

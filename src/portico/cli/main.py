@@ -26,6 +26,7 @@ COMMANDS = {
     "agents": "list, install and check agents, and sign in to them",
     "components": "list what the chain adds for every agent",
     "models": "list, check and choose the model that Porter uses",
+    "code": "list and install language servers, which answer questions about code",
     "eval": "measure a model on small repository tasks",
     "auth": "store, remove and list API keys of model providers",
     "agent": "run Porter, the built-in agent, as an ACP agent on standard input and output",
