@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _QUIET_SECONDS = 60.0
 _MOST_KINDS = 256
+_LONGEST = 500
 
 TracebackKind = tuple[str, str, int]
 
@@ -92,12 +93,16 @@ def report_failure(error: Exception, *, api: bool) -> int:
         error = InvalidInput(
             "The current folder no longer exists.", suggestion="Change to another folder and try again."
         )
+    is_logged = False
     if not isinstance(error, PorticoError):
         write_log(error, trace_id)
+        is_logged = True
         error = DeveloperMustAct(
             f"Internal error: {type(error).__name__}: {error}",
             suggestion=f"Please report this with trace id {trace_id}; details are in {log_file()}.",
         )
+    if api and not is_logged:
+        log_failure(error.code, error.message, trace_id)
     try:
         _tell(error, trace_id, api=api)
     except OSError as failure:
@@ -173,6 +178,15 @@ def write_log(error: BaseException, trace_id: str) -> None:
     """Keep the traceback of an unforeseen failure where its finder can read it."""
     configure_log()
     log.error("trace %s", trace_id, exc_info=error)
+
+
+def log_failure(code: ErrorCode, message: str, trace_id: str) -> None:
+    """Write a failure that a program was told of to the log, to be found by its trace id."""
+    # Late: most commands do not fail.
+    from portico.domain.redaction import plain_line
+
+    configure_log()
+    log.warning("trace %s %s: %s", trace_id, code, plain_line(message, _LONGEST))
 
 
 def configure_log() -> None:
