@@ -67,6 +67,7 @@ CASES = {
         untrusted={"workspace": ["W/ours.json"], "user": []},
     ),
     "mcpServers": merged({"u": {"command": "u"}}, {"p": {"command": "p"}}),
+    "languageServers": merged({"u": {"command": "u"}}, {"p": {"command": "p"}}),
     "permissions": Case(
         {"allow": [RULE_USER], "deny": [RULE_USER]},
         {"allow": [RULE_PROJECT], "deny": [RULE_PROJECT]},

@@ -158,7 +158,8 @@ def program_paths(command: Iterable[str], unseen: Iterable[Path]) -> Iterator[Pa
     folders = [Path(os.path.realpath(folder)) for folder in unseen]
     for word in command:
         path = Path(word)
-        if not path.is_absolute() or not path.exists():
+        # A folder among the arguments is no program; the agent may want to write there.
+        if not path.is_absolute() or not path.is_file():
             continue
         for file in {path, path.resolve()}:
             around = [folder for folder in folders if file.is_relative_to(folder) and file != folder]

@@ -5,7 +5,7 @@ A new one takes a line in `built_in_components`. One that needs nothing is named
 parts of the process gets them from a function of its own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,16 +16,20 @@ from portico.sessions.ports import EditorProvider
 
 if TYPE_CHECKING:
     from portico.chains.editor_windows import EditorWindows
+    from portico.components.code.tree_files import FileSources
+    from portico.sessions.code_servers import CodeServers
 
 
 def open_components(
-    local_editor: Callable[[], EditorProvider], windows: "EditorWindows | None" = None
+    environ: Mapping[str, str],
+    local_editor: Callable[[], EditorProvider],
+    windows: "EditorWindows | None" = None,
 ) -> ComponentRegistry:
     """The components of this process. `windows` are those that editors can attach to it."""
     return ComponentRegistry(
         {
             "editor": BuiltInComponent(partial(EditorComponent, local_editor), is_adapter=True),
-            "code": BuiltInComponent(partial(_code, windows)),
+            "code": BuiltInComponent(partial(_code, environ, windows)),
             "editor-tools": BuiltInComponent(partial(_editor_tools, windows)),
             "skills": BuiltInComponent(
                 component_class("portico.components.skills.component:SkillsComponent")
@@ -34,6 +38,9 @@ def open_components(
                 component_class("portico.components.history.component:HistoryComponent")
             ),
             "build": BuiltInComponent(component_class("portico.components.build.component:BuildComponent")),
+            "memory": BuiltInComponent(
+                component_class("portico.components.memory.component:MemoryComponent"), on=False
+            ),
             # Last, next to the agent: other tools must not join its research sessions.
             "packages": BuiltInComponent(
                 component_class("portico.components.packages.component:PackagesComponent")
@@ -42,10 +49,28 @@ def open_components(
     )
 
 
-def _code(windows: "EditorWindows | None") -> Component:
-    from portico.components.code.component import CodeComponent
+def _code(environ: Mapping[str, str], windows: "EditorWindows | None") -> Component:
+    from portico.components.code.component import CodeComponent, ServerSource
+    from portico.editors.language_servers.programs import has_servers
 
-    return CodeComponent() if windows is None else CodeComponent(windows.windows, windows.editors.files)
+    source = ServerSource(has_servers, partial(_language_servers, environ))
+    attached = None if windows is None else windows.windows
+    return CodeComponent(partial(_file_sources, windows), source, attached)
+
+
+def _language_servers(environ: Mapping[str, str]) -> "CodeServers":
+    from portico.editors.language_servers.servers import LanguageServers
+    from portico.processes.clock import SystemClock
+
+    return LanguageServers(environ, SystemClock())
+
+
+def _file_sources(windows: "EditorWindows | None") -> "FileSources":
+    from portico.components.code.tree_files import FileSources
+    from portico.editors.files import LocalFiles
+
+    of_session = (lambda _, workspace: LocalFiles(workspace)) if windows is None else windows.editors.files
+    return FileSources(of_session, LocalFiles)
 
 
 def _editor_tools(windows: "EditorWindows | None") -> Component:

@@ -189,7 +189,7 @@ class EditorChain:
         from portico.chains.plan import ChainPlan
 
         mode = self._mode()
-        self._components = open_components(self._local_editor)
+        self._components = open_components(self._environ, self._local_editor)
         parts = ChainParts(
             self._environ,
             self._components,

@@ -214,9 +214,14 @@ class ChainPlan:
             return ()
 
     def _left_out(self, name: str, problem: str | None) -> None:
-        told = None if problem is None else f"The component {name} is left out. {problem}"
-        self._notices.report(name, told and f"{told} It is tried again with the next session.")
+        again = "It is tried again with the next session."
+        self._notices.report(name, None if problem is None else _without("component", name, problem, again))
 
     def _left_out_for_good(self, name: str, problem: str) -> None:
-        told = f"The proxy {name} is left out. {problem} It is tried again when the agent is next started."
-        self._notices.report(name, told)
+        again = "It is tried again when the agent is next started."
+        self._notices.report(name, _without("proxy", name, problem, again))
+
+
+def _without(what: str, name: str, problem: str, again: str) -> str:
+    sentence = problem if problem.endswith((".", "!", "?")) else f"{problem}."
+    return f"The {what} {name} is left out. {sentence} {again}"

@@ -117,6 +117,6 @@ def _options(flags: argparse.Namespace) -> EditorChainOptions:
 
 
 def _show(notice: "Notice") -> None:
-    from portico.app.error_report import show_notice
+    from portico.doors.terminal.notice import print_notice
 
-    show_notice(notice)
+    print_notice(notice)

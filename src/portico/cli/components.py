@@ -39,7 +39,7 @@ def _list(flags: argparse.Namespace) -> int:
 
 async def _print_list(flags: argparse.Namespace) -> int:
     workspace = require_folder(flags.cwd)
-    registry = open_components(lambda: LocalEditorProvider(os.environ))
+    registry = open_components(os.environ, lambda: LocalEditorProvider(os.environ))
     try:
         found = await asyncio.to_thread(
             component_statuses, registry, workspace, os.environ, component_switches(flags)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from portico.app.error_report import FailureDiagnostics, log_failure
+from portico.app.failure_report import FailureDiagnostics
 from portico.app.host import open_host
+from portico.app.program_log import log_failure
 from portico.chains.taps import open_trace
 from portico.cli.arguments import CommandParser, add_trace_flag, require_utf8, seconds, trace_path
 from portico.cli.attachments import add_attach_flag, mention_links, read_attachment_flags

@@ -26,6 +26,7 @@ COMMANDS = {
     "agents": "list, install and check agents, and sign in to them",
     "components": "list what the chain adds for every agent",
     "models": "list, check and choose the model that Porter uses",
+    "code": "list and install language servers, which answer questions about code",
     "eval": "measure a model on small repository tasks",
     "auth": "store, remove and list API keys of model providers",
     "agent": "run Porter, the built-in agent, as an ACP agent on standard input and output",
@@ -50,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _stopped(api=_wants_json(words))
     except Exception as error:  # noqa: BLE001 - failures become a message and an exit code here
-        from portico.app.error_report import report_failure
+        from portico.cli.failure_output import report_failure
 
         return report_failure(error, api=_wants_json(words))
     return code
@@ -96,7 +97,7 @@ def _stopped(*, api: bool) -> int:
     """Exit code after Ctrl-C, with a report for a program."""
     if not api:
         return 1
-    from portico.app.error_report import report_failure
+    from portico.cli.failure_output import report_failure
     from portico.domain.errors import PermissionDenied
 
     return report_failure(PermissionDenied("The command was stopped."), api=True)

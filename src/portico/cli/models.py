@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from portico.app.error_report import configure_log
+from portico.app.program_log import configure_log
 from portico.cli.arguments import CommandGroup, print_json
 from portico.cli.model_check import check_model
 from portico.config.model_settings import ProviderSetting

@@ -45,6 +45,9 @@ SETTINGS: dict[str, SettingFacts] = {
     "promptDirectories": SettingFacts("project", "folders with prompts"),
     "sessionVariables": SettingFacts("project", "file with values of prompt variables"),
     "mcpServers": SettingFacts("user", "MCP servers whose tools every agent gets"),
+    "languageServers": SettingFacts(
+        "user", "language servers: other programs, languages and limits, by name"
+    ),
     "permissions": SettingFacts(
         "user", "permission rules that allow or deny without asking", ("permissions.deny",)
     ),

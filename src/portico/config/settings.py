@@ -11,6 +11,7 @@
 | `budgets`            | user    | user; a workspace, trusted or not, can only lower each    |
 | `maxCostUsd`         | user    | user → built-in; a workspace can only lower it            |
 | `mcpServers`         | user    | user → workspace if trusted                               |
+| `languageServers`    | user    | user → workspace if trusted                               |
 | `permissions.allow`  | user    | user and workspace if trusted                             |
 | `permissions.deny`   | both    | all of them, trusted or not                               |
 | `review.mode`        | user    | user → workspace if trusted → built-in                    |
@@ -37,6 +38,7 @@ from typing import Annotated, Any, get_args
 import msgspec
 
 from portico.config.jsonc import to_json
+from portico.config.language_server_settings import LanguageServerSetting
 from portico.config.mcp_settings import McpServerSetting
 from portico.config.model_settings import BudgetSetting, ProviderSetting
 from portico.config.paths import expand_user_path
@@ -125,6 +127,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     prompt_directories: tuple[str, ...] | None = None
     session_variables: str | None = None
     mcp_servers: dict[str, McpServerSetting] = {}
+    language_servers: dict[str, LanguageServerSetting] = {}
     permissions: PermissionSetting = PermissionSetting()
     review: ReviewSetting = ReviewSetting()
     sandbox: SandboxSetting = SandboxSetting()
@@ -146,6 +149,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     prompt_directories: OwnedPaths
     session_variables: OwnedPaths
     mcp_servers: dict[str, McpServerSetting]
+    language_servers: dict[str, LanguageServerSetting]
     permissions: PermissionSetting
     review: ReviewSetting
     sandbox: SandboxSetting
@@ -192,6 +196,7 @@ def merge_settings(
             user=_beneath(config_folder, _listed(user.session_variables)),
         ),
         mcp_servers={**project.mcp_servers, **user.mcp_servers},
+        language_servers={**project.language_servers, **user.language_servers},
         permissions=PermissionSetting(
             allow=user.permissions.allow + project.permissions.allow,
             deny=user.permissions.deny + project.permissions.deny,

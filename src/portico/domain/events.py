@@ -12,6 +12,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from portico.domain.errors import ErrorCode, ErrorDetails
 from portico.domain.ids import SessionId, TurnId
+from portico.domain.problems import FileProblems
 from portico.domain.reviews import (
     CheckpointMoment,
     ProposalOrigin,
@@ -112,7 +113,6 @@ class ToolStarted(Payload, frozen=True):
     input: Raw | UnsetType = UNSET
     output: Raw | UnsetType = UNSET
     read_only: bool = False
-    """Whether the tool changes nothing, by the word of an MCP server that is trusted."""
 
 
 class ToolUpdated(Payload, frozen=True):
@@ -129,6 +129,8 @@ class ToolUpdated(Payload, frozen=True):
     output: Raw | UnsetType = UNSET
     grown: TextGrowth | None = None
     terminal: TerminalOutput | None = None
+    problems: tuple[FileProblems, ...] | None = None
+    """All problems that the call has added and removed so far; it may come after the call has ended."""
 
 
 class ToolCompleted(Payload, frozen=True):

@@ -183,6 +183,17 @@ async def test_without_a_network_the_latest_is_the_one_last_used(
     assert "not reached" in source.notes[0]
 
 
+async def test_offline_asks_no_registry(home: Path, registry: LoopbackRegistry) -> None:
+    own = PackageLibrary(home / "work", client_environ(home), offline=True)
+    name = PackageName.parse("pypi", "thing")
+    with pytest.raises(RegistryFailed, match="not on this machine"):
+        await own.source(name)
+    assert registry.requests == []
+    await fetch(home, "pypi", "thing")
+    assert (await own.source(name)).version_origin == "the cache"
+    assert (await own.source(name, "1.2.0")).version == "1.2.0"
+
+
 async def test_a_registry_that_never_answers_is_given_up(
     home: Path, registry: LoopbackRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,6 +345,16 @@ def test_the_cache_forgets_what_was_used_longest_ago(tmp_path: Path) -> None:
     assert [one.name for one in cache.list()] == ["p2"]
     cache.clean()
     assert cache.list() == []
+
+
+async def test_a_latest_version_of_maven_that_is_none_is_not_followed(
+    home: Path, registry: LoopbackRegistry
+) -> None:
+    metadata = "<metadata><versioning><release>../../../evil</release></versioning></metadata>"
+    registry.files["/maven/org/example/thing/maven-metadata.xml"] = metadata.encode()
+    with pytest.raises(PackageNotFound, match="no sources"):
+        await fetch(home, "maven", "org.example:thing")
+    assert registry.paths() == ["/maven/org/example/thing/maven-metadata.xml"]
 
 
 async def test_a_range_of_maven_is_not_guessed(home: Path, registry: LoopbackRegistry) -> None:

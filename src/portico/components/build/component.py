@@ -74,7 +74,7 @@ class OutputQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class BuildComponent(Component):
     name = "build"
-    summary = "Check, build and test with the project's own tools, with problems parsed"
+    summary = "check, build and test with the project's own tools, with problems parsed"
 
     def plan(self, context: ComponentContext) -> Sequence[Proxy]:
         project = ProjectFolder(context.workspace, context.environ)

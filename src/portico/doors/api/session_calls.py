@@ -228,7 +228,12 @@ class SessionCalls(AgentService):
         self, request: pb.SubmitClientEventRequest, _: Context, /
     ) -> pb.SubmitClientEventResponse:
         said: Any = request.event
-        if said is not None and said.field in ("editor_reply", "editor_state", "editor_tools"):
+        if said is not None and said.field in (
+            "editor_reply",
+            "editor_state",
+            "editor_tools",
+            "editor_problems",
+        ):
             self._editors.take(said.value)
             return pb.SubmitClientEventResponse()
         name = require_session_id(request.session_id)
