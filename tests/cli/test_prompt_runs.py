@@ -186,7 +186,7 @@ def test_saving_is_offered_and_done_only_after_a_yes(
     portico.settings({"sessionVariables": "vars.json"})
     mine = portico.home / "portico" / "config" / "vars.json"
     mine.write_text('{\n  // mine\n  "other": "x"\n}\n')
-    command = [PROGRAM, *run, "--input", "a", "--set", "tone=warm"]
+    command = (str(PROGRAM), *run, "--input", "a", "--set", "tone=warm")
     terminal = Terminal(command, cwd=portico.workspace, environ=portico.environ())
     try:
         terminal.until("Save as session variables in")
