@@ -14,6 +14,7 @@ from portico.chains.built_in_components import open_components
 from portico.chains.chained_agents import ChainedAgents
 from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions, ChainParts
 from portico.chains.reviews import open_reviews
+from portico.components.registry import ComponentRegistry
 from portico.config.paths import state_folder
 from portico.domain.events import AnyPayload, Notice
 from portico.domain.ids import SessionId
@@ -44,11 +45,13 @@ class Host:
         service: SessionService,
         ports: Ports,
         reviews: ReviewService,
+        components: ComponentRegistry,
         windows: "AttachedWindows | None" = None,
     ) -> None:
         self.service = service
         self.ports = ports
         self.reviews = reviews
+        self.components = components
         self.windows = windows
 
     @property
@@ -113,7 +116,7 @@ async def open_host(
         await service.recover(skip_failures=True)
         await _log_losses(store, clock)
         try:
-            yield Host(service, ports, reviews, attached)
+            yield Host(service, ports, reviews, components, attached)
         finally:
             await service.close()
             await components.close()

@@ -90,8 +90,10 @@ class SupervisedServer:
         if pause > 0:
             again = f" That was failure {self._failures} in a row." if self._failures > 1 else ""
             raise LanguageServerFailed(f"{self._reason}{again} It is not started again for {pause:.0f} s.")
+        # A program that is missing is no failure of the server, and may be there the next time.
+        command = await self._prepare()
         try:
-            server = await self._launch(await self._prepare())
+            server = await self._launch(command)
             try:
                 sync = TreeSync(server)
                 await sync.begin()
