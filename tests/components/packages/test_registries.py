@@ -9,15 +9,17 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import msgspec
 import pytest
 
+from portico.components.packages.archives.member import UnpackLimits
 from portico.components.packages.cache import PackageArchive, PackageCache
 from portico.components.packages.errors import PackageNotFound, PackageRefused, RegistryFailed
 from portico.components.packages.library import PackageLibrary, PackageSource
 from portico.components.packages.package import Ecosystem, PackageName
-from portico.components.packages.registries import pypi
+from portico.components.packages.registries import maven, pypi
 from portico.components.packages.registries.pip_settings import PipSettings, read_pip_settings
 from portico.domain.errors import InvalidInput, PorticoError
 from tests.review.trees import write
@@ -205,6 +207,16 @@ async def test_a_registry_that_never_answers_is_given_up(
     registry.silent.set()
     with pytest.raises(RegistryFailed, match=r"did not answer within 0\.2 s"):
         await fetch(home, "pypi", "thing")
+
+
+@pytest.mark.parametrize(("ecosystem", "module"), [("pypi", pypi), ("maven", maven)])
+async def test_a_download_ends_at_the_limit(
+    home: Path, monkeypatch: pytest.MonkeyPatch, ecosystem: Ecosystem, module: ModuleType
+) -> None:
+    monkeypatch.setattr(module, "DEFAULT_LIMITS", UnpackLimits(archive_bytes=50))
+    with pytest.raises(PackageRefused, match="more than 50 bytes"):
+        await fetch(home, ecosystem, PACKAGES[ecosystem][0])
+    assert PackageCache({"PORTICO_HOME": str(home / "portico")}).list() == []
 
 
 async def test_a_yanked_version_is_found_only_by_its_number(home: Path, registry: LoopbackRegistry) -> None:

@@ -48,6 +48,11 @@ class SupervisedServer:
         return self._server is not None and self._server.running
 
     @property
+    def pid(self) -> int | None:
+        """The process of the server, if it runs."""
+        return self._server.pid if self._server is not None and self.running else None
+
+    @property
     def busy(self) -> bool:
         return self._users > 0
 
@@ -90,8 +95,10 @@ class SupervisedServer:
         if pause > 0:
             again = f" That was failure {self._failures} in a row." if self._failures > 1 else ""
             raise LanguageServerFailed(f"{self._reason}{again} It is not started again for {pause:.0f} s.")
+        # A program that is missing is no failure of the server, and may be there the next time.
+        command = await self._prepare()
         try:
-            server = await self._launch(await self._prepare())
+            server = await self._launch(command)
             try:
                 sync = TreeSync(server)
                 await sync.begin()
