@@ -11,6 +11,7 @@ import psutil
 
 from bench import (
     chain,
+    code,
     comparison,
     editor,
     end_to_end,
@@ -46,6 +47,7 @@ MEASUREMENTS = {
     "page": page.measure,
     "prose": prose.measure,
     "review": review.measure,
+    "code": code.measure,
     "comparison": comparison.measure,
     "editor": editor.measure,
     "model": model.measure,
