@@ -7,6 +7,7 @@ import msgspec
 from portico.config.model_settings import ModelSetting, PriceSetting
 from portico.porter.models.clients import RequestTarget
 from portico.porter.models.model import ModelEvent, ModelFacts, ModelRequest
+from portico.porter.models.offline.constrained_calls import stream_constrained
 from portico.porter.models.offline.endpoint import OfflineEndpoint, shared_endpoint
 from portico.porter.models.offline.machine import context_window
 from portico.porter.models.offline.model_files import find_file
@@ -44,7 +45,8 @@ class OfflineModel:
         limits = msgspec.structs.replace(
             request.limits, silence=max(request.limits.silence, _SILENCE_SECONDS)
         )
-        return self._model.stream(msgspec.structs.replace(request, limits=limits))
+        patient = msgspec.structs.replace(request, limits=limits)
+        return stream_constrained(self._model, patient) if request.tools else self._model.stream(patient)
 
     async def close(self) -> None:
         await self._model.close()
