@@ -35,7 +35,8 @@ SMALL_MODEL_TOOLS = ("read", "list", "grep", "edit", "write", "run")
 """More tools than these confuse a small model."""
 _HOW = (
     'Respond with one JSON object. To use a tool: {"tool": "NAME", "arguments": {...}}. You then get its result. '
-    'When the task is done, or needs no tool: {"answer": "TEXT"}. Look at a file before you change it.'
+    "To change code, read the file first, then use edit with the exact old text: do not only describe the change. "
+    'When everything is done, or no tool is needed: {"answer": "TEXT"}.'
 )
 _KEPT_KEYS = ("type", "enum", "const", "required", "additionalProperties")
 _DEEPEST = 8
