@@ -17,6 +17,7 @@ PEERS_READY   := $(PEERS)/node_modules/.ready
 GOLDENS_READY := $(VENV)/.goldens-ready
 BROWSER_READY := $(VENV)/.browser-ready
 OFFLINE_READY := $(VENV)/.offline-ready
+SERVERS_READY := $(VENV)/.servers-ready
 WEB_READY     := $(WEB)/node_modules/.ready
 PAGE_READY    := $(PAGE)/build.json
 EDITOR_READY  := $(EDITOR)/node_modules/.ready
@@ -50,7 +51,7 @@ help:
 	@echo "make dist    a wheel with the page inside  make clean   remove what was built"
 	@echo "make vsix    the VS Code extension         make editor  try it, in a VS Code in the browser"
 
-setup: $(DEV_READY) $(PEERS_READY) $(GOLDENS_READY) $(WEB_READY) $(PAGE_READY) $(BROWSER_READY) $(OFFLINE_READY) $(VSIX) $(VSCODE_READY)
+setup: $(DEV_READY) $(PEERS_READY) $(GOLDENS_READY) $(WEB_READY) $(PAGE_READY) $(BROWSER_READY) $(OFFLINE_READY) $(SERVERS_READY) $(VSIX) $(VSCODE_READY)
 
 # Without a network there is no offline model yet, and everything else works.
 run: $(RUNTIME_READY) $(PAGE_READY)
@@ -171,6 +172,10 @@ $(GOLDENS_READY): $(DEV_READY) scripts/fetch_goldens.py
 
 $(OFFLINE_READY): $(DEV_READY) scripts/fetch_offline_model.py
 	@$(BIN)/python scripts/fetch_offline_model.py
+	@touch $@
+
+$(SERVERS_READY): $(DEV_READY) scripts/fetch_language_servers.py src/portico/editors/language_servers/catalog.py
+	@$(BIN)/python -m scripts.fetch_language_servers
 	@touch $@
 
 # `make bench NAME …` measures only these: the words after it are names of measurements, not targets.

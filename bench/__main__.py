@@ -11,6 +11,7 @@ import psutil
 
 from bench import (
     chain,
+    code,
     comparison,
     editor,
     end_to_end,
@@ -47,6 +48,7 @@ MEASUREMENTS = {
     "page": page.measure,
     "prose": prose.measure,
     "review": review.measure,
+    "code": code.measure,
     "comparison": comparison.measure,
     "editor": editor.measure,
     "model": model.measure,

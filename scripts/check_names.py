@@ -22,10 +22,8 @@ MOST_LINES = 400
 # Generated code keeps the names of its source.
 GENERATED = ("acp/_schema.py", "api/")
 
-# Classes of one name that a reader cannot confuse, each with its reason.
-SAME_NAME_ALLOWED: dict[str, str] = {
-    "Session": "the handle in sessions, and the same thing seen from outside in the public portico.client",
-}
+# Classes of one name that a reader cannot confuse, each with its reason: none at present.
+SAME_NAME_ALLOWED: dict[str, str] = {}
 
 BANNED_ENDINGS = ("ing", "ings")
 # Nouns that end like a verb form.

@@ -6,10 +6,12 @@ import psutil
 import pytest
 from playwright.async_api import expect
 
+from portico.api.v1 import agent_pb as pb
 from tests.browser.chat import Chat, say
 from tests.browser.conftest import Shoot
 from tests.browser.user_environment import House
 from tests.support.waiting import wait_for_file
+from tests.support.window import attached_window
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -42,6 +44,33 @@ async def test_a_tool_that_only_reads_says_so(chat: Chat, shoot: Shoot) -> None:
     await chat.tell({"update": {**call, "_meta": {"portico": {"readOnly": True}}}}, {"update": done})
     await expect(chat.fold(r"github: get_issue.*read-only.*done")).to_be_visible()
     await shoot(chat, "read-only-tool")
+
+
+async def test_a_change_shows_the_problems_that_it_added_and_solved(
+    chat: Chat, house: House, shoot: Shoot
+) -> None:
+    path = str(house.workspace / "boats.py")
+    diff = {"path": path, "old": "sail = 2\n", "new": "sail = mast\n"}
+
+    def problem(line: int, message: str, severity: pb.ProblemSeverity) -> pb.FoundProblem:
+        return pb.FoundProblem(path=path, line=line, message=message, severity=severity, source="checker")
+
+    async with attached_window(house.server, house.workspace) as window:
+
+        async def report(*problems: pb.FoundProblem) -> None:
+            files = [pb.ProblemList(path=path, problems=list(problems))]
+            await window.submit("editor_problems", pb.EditorProblems(editor_id=window.editor_id, files=files))
+
+        await report(problem(4, "unused name rope", pb.ProblemSeverity.WARNING))
+        await chat.tell({"tool": {"title": f"Edit {path}", "kind": "edit", "diff": diff}})
+        await report(problem(0, "unknown name mast", pb.ProblemSeverity.ERROR))
+        card = chat.fold(r"edit.*Edit boats.py.*1 new problem.*1 problem solved.*done")
+        await card.click()
+    problems = chat.log.get_by_role("list", name="Problems").get_by_role("listitem")
+    await expect(problems).to_have_text(
+        [re.compile("new error.*boats.py:1.*unknown name mast"), re.compile("solved.*unused name rope")]
+    )
+    await shoot(chat, "problems", night=True)
 
 
 async def test_a_change_is_shown_line_by_line(chat: Chat, house: House, shoot: Shoot) -> None:

@@ -1,31 +1,16 @@
 """How a chain is assembled: the table of the documentation, row by row, with real proxies between two ends in memory."""
 
-import asyncio
 import re
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from msgspec import Raw
 
 from portico.chains.options import ChainOptions, ChainParts
-from portico.chains.plan import ChainPlan
 from portico.chains.reviews import open_reviews
-from portico.components.component import Component, ComponentContext
-from portico.components.editor.component import EditorComponent
-from portico.components.registry import BuiltInComponent, ComponentRegistry, ComponentSwitches
-from portico.conductor.assembly import Assembly
-from portico.conductor.chain import Chain
-from portico.conductor.mcp_bridge.server_proxy import McpProxy
-from portico.conductor.proxy import Proxy
-from portico.editors.local import LocalEditorProvider
-from portico.mcp.server import ToolServer
-from portico.mcp.tools import Tool, ToolCall
+from portico.components.registry import ComponentSwitches
 from portico.processes.clock import SystemClock
-from portico.rpc.streams import memory_pair
-from portico.sessions.ports import AgentSpec
-from tests.conductor.support import Wire
+from tests.chains.support import Json, planned, registry
 
 PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "components.md"
 
@@ -44,29 +29,6 @@ def rows() -> list[Row]:
     lines = PAGE.read_text(encoding="utf-8").split("## How a chain is assembled")[1].splitlines()
     table = [line for line in lines if line.startswith("|")][2:]
     return [Row(*(cell.strip() for cell in line.strip("|").split("|"))) for line in table]
-
-
-class Tools(Component):
-    name = "tools"
-    summary = "a tool"
-
-    def plan(self, context: ComponentContext) -> Sequence[Proxy]:
-        return [McpProxy([ToolServer("clock", [Tool("now", "Tells the time.", {"type": "object"}, _now)])])]
-
-
-async def _now(_: ToolCall) -> str:
-    return "noon"
-
-
-def registry(environ: dict[str, str], tools: Callable[[], Component] = Tools) -> ComponentRegistry:
-    return ComponentRegistry(
-        {
-            "editor": BuiltInComponent(
-                lambda: EditorComponent(lambda: LocalEditorProvider(environ)), adapts_only=True
-            ),
-            "tools": BuiltInComponent(tools),
-        }
-    )
 
 
 def capabilities(words: str) -> dict[str, Any]:
@@ -115,43 +77,19 @@ async def test_the_chain_is_assembled_as_the_documentation_says(
 ) -> None:
     options = configure(environ, row.settings)
     reviews = None if options.mode == "direct" else open_reviews(environ, SystemClock())
-    plan = ChainPlan(ChainParts(environ, registry(environ), options, reviews), lambda _: None)
-    spec, workspace = AgentSpec(name="example", command=("example",)), tmp_path / "workspace"
-    await plan.prepare(spec, workspace)
-    near_client, far_client = memory_pair()
-    near_agent, far_agent = memory_pair()
-    names: list[str] = []
-
-    async def assemble(hello: Raw) -> Assembly:
-        nodes = await plan.nodes(hello, spec, workspace)
-        names.extend(node.name for node in nodes)
-        return Assembly(nodes, near_agent)
-
-    running = asyncio.create_task(Chain(near_client, assemble).run())
-    client, agent = Wire(far_client), Wire(far_agent)
-    try:
-        hello = {"protocolVersion": 1, "clientCapabilities": capabilities(row.editor_has)}
-        client.send_json(id=1, method="initialize", params=hello)
-        greeted = await agent.receive()
-        takes = {kind: True for kind in ("acp", "http") if kind == row.agent_takes}
-        result = {"protocolVersion": 1, "agentCapabilities": {"mcpCapabilities": takes}}
-        agent.send_json(id=greeted["id"], result=result)
-        answered = (await client.receive())["result"]["agentCapabilities"]["mcpCapabilities"]
-        client.send_json(id=2, method="session/new", params={"cwd": str(workspace), "mcpServers": []})
-        opened = await agent.receive()
-        servers = [one for one in opened["params"]["mcpServers"] if one["name"] == "clock"]
-        agent.send_json(id=opened["id"], result={"sessionId": "s"})
-        assert (await client.receive())["result"]["sessionId"] == "s"
-    finally:
-        await far_client.close()
-        await running
+    parts = ChainParts(environ, registry(environ), options, reviews)
+    workspace = tmp_path / "workspace"
+    async with planned(parts, workspace) as chain:
+        takes: Json = {kind: True for kind in ("acp", "http") if kind == row.agent_takes}
+        greeted, answered = await chain.greet(capabilities(row.editor_has), takes)
+        servers = await chain.open_session(workspace)
     found = Row(
         editor_has=row.editor_has,
         agent_takes=row.agent_takes,
         settings=row.settings,
-        nodes=", ".join(names),
-        agent_is_told=described(greeted["params"]["clientCapabilities"]),
-        editor_is_told=", ".join(sorted(answered)),
-        tools_come=how(servers),
+        nodes=", ".join(chain.names),
+        agent_is_told=described(greeted["clientCapabilities"]),
+        editor_is_told=", ".join(sorted(answered["agentCapabilities"]["mcpCapabilities"])),
+        tools_come=how([one for one in servers if one["name"] == "clock"]),
     )
     assert found == row

@@ -70,3 +70,9 @@ def test_a_required_proxy_that_fails_ends_the_run(portico: Portico) -> None:
     failed = portico.run("exec", "--proxy", "gone", "/help")
     assert failed.code == 5
     assert "The proxy gone cannot be started" in failed.err
+
+
+def test_a_server_refuses_an_unknown_component_when_it_starts(portico: Portico) -> None:
+    failed = portico.run("serve", "--no-component", "nosuch")
+    assert failed.code == 5
+    assert 'Unknown component "nosuch".' in failed.err

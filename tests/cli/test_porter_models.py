@@ -62,6 +62,22 @@ async def test_servers_of_the_settings_are_given_to_the_agent_with_their_secrets
     assert "The MCP server broken is left out. mcpServers.broken.env needs MISSING" in notice
 
 
+@pytest.mark.parametrize("rules", [(), ("--deny", "tool:math__l*")])
+async def test_a_tool_that_only_reads_needs_no_permission_in_ask_unless_a_rule_denies_it(
+    portico: Portico, rules: tuple[str, ...]
+) -> None:
+    portico.settings({"mcpServers": {"math": {"command": sys.executable, "args": [str(SERVER)]}}})
+    script = (Answer(Call("math__look", '{"path": "a.py"}')), Answer(Say("Seen.")))
+    async with ModelEndpoint(*script) as endpoint:
+        ran = await ask(portico, quick_environ(endpoint), *rules, "--option", "mode=ASK", "look")
+        result = repr(endpoint.requests[1].body["messages"][-1])
+    (started,) = ran.stream.all("tool_started")
+    assert (started["name"], started["readOnly"]) == ("math__look", True)
+    decided = [(one["outcome"], one["rule"]) for one in ran.stream.all("permission_resolved")]
+    assert decided == ([("denied", "tool:math__l*")] if rules else [])
+    assert ("The person declined" if rules else "Looked.") in result
+
+
 @pytest.mark.parametrize("trusted", [True, False])
 async def test_servers_of_a_folder_are_started_only_if_it_is_trusted(
     portico: Portico, *, trusted: bool
@@ -140,7 +156,7 @@ def test_scenarios_are_listed_as_the_modes_of_a_session(portico: Portico, server
     assert "broken.yaml:" in problem
 
 
-@pytest.mark.parametrize("flags", [("--budget-tokens", "100"), ("--budget-usd", "0.0001")])
+@pytest.mark.parametrize("flags", [("--budget-tokens", "100"), ("--max-cost", "0.0001")])
 async def test_a_budget_for_one_run_ends_it_as_policy(portico: Portico, flags: tuple[str, str]) -> None:
     async with ModelEndpoint(Answer(Call("list", "{}")), Answer(Say("never said"))) as endpoint:
         ran = await ask(portico, environ(endpoint), *flags, "go")

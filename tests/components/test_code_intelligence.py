@@ -9,6 +9,7 @@ import pytest
 
 from portico.components.code.descriptions import MOST_BYTES, MOST_PLACES, MOST_PROBLEMS
 from portico.components.code.proxy import CodeIntelligence
+from portico.components.code.tree_files import FileSources
 from portico.conductor.mcp_bridge.bridge import McpBridge
 from portico.conductor.permissions.approvals import FileApprovals
 from portico.conductor.permissions.broker import PermissionBroker
@@ -28,6 +29,7 @@ from portico.domain.windows import (
     WindowResult,
 )
 from portico.editors.buffers import AttachedEditorProvider
+from portico.editors.files import LocalFiles
 from portico.editors.local import LocalEditorProvider
 from portico.review.acp.path_translation import PathTranslation
 from tests.conductor.mcp_support import HANDSHAKE, ask, call, frame, message, started
@@ -35,7 +37,7 @@ from tests.conductor.support import Ends, chain
 from tests.editors.windows import EVERYTHING, SESSION, Desk
 
 Json = dict[str, Any]
-LOOKUPS = ["definition", "references", "symbols", "hover", "diagnostics"]
+LOOKUPS = ["definition", "references", "symbols", "hover", "problems"]
 MAIN = "from things import sort_all\n\n\ndef main():\n    return sort_all([1, 2])  # 🐍 sort_all\n"
 
 
@@ -134,7 +136,7 @@ async def place(
         policy=policy or PermissionPolicy(),
         approvals=FileApprovals(tmp_path / "approvals.json", lambda: 0),
     )
-    tools = CodeIntelligence(desk.windows, editors.files)
+    tools = CodeIntelligence(desk.windows, FileSources(editors.files, LocalFiles))
     async with chain(PathTranslation(), broker, tools, McpBridge()) as ends:
         here = Place(ends, desk, workspace)
         if abilities is None:
@@ -154,7 +156,7 @@ class TestWhoGetsThem:
         async with place(tmp_path) as here:
             await here.greet()
             (server,) = await here.open()
-            assert server["name"] == "portico-editor"
+            assert server["name"] == "portico-code"
             tools = await here.tools()
             assert [tool["name"] for tool in tools] == [*LOOKUPS, "run_in_terminal"]
             assert [tool.get("annotations") for tool in tools] == [{"readOnlyHint": True}] * 5 + [None]
@@ -228,8 +230,8 @@ class TestLookingUp:
             await here.open()
             (here.workspace / "wide.py").write_text('x = "🐍🐍"; sort = sorted\n\nsort\n')
             here.answer = CodeLookupResult()
-            assert "no use" in await here.use("references", path="wide.py", line=3, symbol="sort")
-            assert "no use" in await here.use("references", path="wide.py", line=1, symbol="sort")
+            assert "No use" in await here.use("references", path="wide.py", line=3, symbol="sort")
+            assert "No use" in await here.use("references", path="wide.py", line=1, symbol="sort")
             places = [(one.line, one.column) for one in here.asked if isinstance(one, CodeLookup)]
             # Each snake counts twice, and "sorted" is another name.
             assert places == [(2, 0), (0, 12)]
@@ -281,7 +283,7 @@ class TestLookingUp:
             assert complaint in await here.fail("hover", path=path, line=1, symbol="PASSWORD")
             if path:
                 assert complaint in await here.fail("symbols", path=path)
-                assert complaint in await here.fail("diagnostics", path=path)
+                assert complaint in await here.fail("problems", path=path)
             assert here.asked == []
 
     async def test_symbols_of_a_file_or_of_the_workspace_but_not_of_both(self, tmp_path: Path) -> None:
@@ -316,9 +318,9 @@ class TestLookingUp:
                     ),
                 )
             )
-            assert await here.use("diagnostics") == "main.py:5:12  error [pyright]  Not defined"
+            assert await here.use("problems") == "main.py:5:12  error [pyright]  Not defined"
             here.answer = CodeLookupResult()
-            assert "no problems" in await here.use("diagnostics", path="main.py")
+            assert "no problems" in await here.use("problems", path="main.py")
 
     async def test_however_much_is_found_the_agent_gets_a_bounded_part_and_how_much_is_left(
         self, tmp_path: Path
@@ -339,7 +341,7 @@ class TestLookingUp:
             assert "more; ask about something narrower" in long
             problem = CodeProblem(path=str(main), line=0, column=0, severity="hint", message="x")
             here.answer = CodeLookupResult(problems=(problem,) * 500)
-            assert len((await here.use("diagnostics")).split("\n")) == MOST_PROBLEMS + 1
+            assert len((await here.use("problems")).split("\n")) == MOST_PROBLEMS + 1
             here.answer = CodeLookupResult(words="é" * MOST_BYTES)
             assert len((await here.use("hover", path="main.py", line=4, symbol="main")).encode()) < 21_000
 
@@ -379,16 +381,16 @@ class TestLookingUp:
                 played.answers = lambda _: WindowFailure(message="No language support.")
                 await here.greet()
                 await here.open()
-                told = await here.fail("diagnostics")
+                told = await here.fail("problems")
                 assert told == "No language support. Search the files instead."
                 played.answers = None
-                here.begin("diagnostics")
+                here.begin("problems")
                 await played.request()
             assert "was closed before it answered" in words(await here.heard())
-            assert "has closed the editor" in await here.fail("diagnostics")
+            assert "has closed the editor" in await here.fail("problems")
             async with here.desk.window(here.workspace) as another:
                 another.answers = lambda _: CodeLookupResult()
-                assert "no problems" in await here.use("diagnostics")
+                assert "no problems" in await here.use("problems")
 
 
 class TestTheTerminal:

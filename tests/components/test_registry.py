@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.app.built_in_components import open_components
+from portico.chains.built_in_components import open_components
 from portico.components.component import Component, ComponentContext
 from portico.components.registry import BuiltInComponent, ComponentRegistry, ComponentSwitches
 from portico.conductor.proxy import Proxy
@@ -132,7 +132,7 @@ async def test_a_component_is_made_once_and_closed_once(registry: ComponentRegis
 
 
 def test_the_built_in_components_can_be_made(tmp_path: Path) -> None:
-    registry = open_components(lambda: LocalEditorProvider({}))
+    registry = open_components({"PORTICO_HOME": str(tmp_path)}, lambda: LocalEditorProvider({}))
     for choice in registry.choices(settings(tmp_path), ComponentSwitches()):
         component = registry.component(choice, ())
         assert component.name == choice.name

@@ -12,7 +12,7 @@ from portico.conductor.program_node import LeaveOut, ProgramNode
 from portico.conductor.proxies.notices import ChainNotices
 from portico.conductor.proxy import Proxy
 from portico.domain import codecs
-from portico.rpc.messages import Message, response
+from portico.rpc.messages import Message
 from portico.rpc.streams import MemoryStream, memory_pair
 from tests.conductor.support import Ends, Wire, chain
 
@@ -20,7 +20,7 @@ SOON = 0.01
 
 
 class Marking(Proxy):
-    """Adds its mark to the result of `initialize`, and to prompts."""
+    """Adds its mark to prompts."""
 
     name = "marking"
     client_methods = frozenset({"initialize", "session/prompt"})
@@ -31,13 +31,10 @@ class Marking(Proxy):
 
     def from_client(self, message: Message) -> None:
         if message.method == "initialize":
-            self.forward_right(message, self._met)
+            self.forward_right(message, self.node.send_left)
         else:
-            self.node.send_right(message.with_params({"by": [*_params(message).get("by", []), self._mark]}))
-
-    def _met(self, answer: Message) -> None:
-        fields = _decoded(answer.result)
-        self.node.send_left(response(answer.id, {**fields, "by": [*fields.get("by", []), self._mark]}))  # type: ignore[arg-type]
+            before = codecs.decode_json(message.params, dict[str, list[str]]).get("by", [])
+            self.node.send_right(message.with_params({"by": [*before, self._mark]}))
 
 
 class Silent(Proxy):
@@ -54,15 +51,6 @@ class Failing(Proxy):
 
     def from_client(self, message: Message) -> None:
         raise KeyError("colour")
-
-
-def _params(message: Message) -> dict[str, Any]:
-    return _decoded(message.params)
-
-
-def _decoded(value: Any) -> dict[str, Any]:
-    found: dict[str, Any] = codecs.decode_json(value)
-    return found
 
 
 class Planner:
@@ -118,7 +106,9 @@ async def opened(ends: Ends) -> None:
 async def test_the_proxies_join_when_the_agent_has_answered_and_see_both_messages() -> None:
     planner = Planner([Marking("left"), Marking("right")])
     async with chain(planner.node()) as ends:
-        assert await greeted(ends) == {"protocolVersion": 1, "by": ["right", "left"]}
+        assert await greeted(ends) == {"protocolVersion": 1}
+        assert planner.asked == []
+        await opened(ends)
         assert planner.asked == [(b'{"protocolVersion":1}', b'{"protocolVersion":1}')]
         assert await prompted(ends) == {"by": ["left", "right"]}
     assert planner.reported == [("example", None)]
@@ -127,21 +117,34 @@ async def test_the_proxies_join_when_the_agent_has_answered_and_see_both_message
 async def test_a_component_with_nothing_to_add_lets_everything_pass() -> None:
     async with chain(Planner([]).node()) as ends:
         assert await greeted(ends) == {"protocolVersion": 1}
+        await opened(ends)
         assert await prompted(ends) == {}
 
 
 async def test_components_stand_in_their_order() -> None:
     first, second = Planner([Marking("first")]), Planner([Marking("second")])
     async with chain(first.node(), second.node()) as ends:
-        assert (await greeted(ends))["by"] == ["second", "first"]
+        await greeted(ends)
+        await opened(ends)
         assert await prompted(ends) == {"by": ["first", "second"]}
-    assert first.asked[0][1] == b'{"protocolVersion":1,"by":["second"]}'
+
+
+async def test_sessions_that_are_opened_at_once_wait_for_the_same_proxies() -> None:
+    planner = Planner([Marking("only")])
+    async with chain(planner.node()) as ends:
+        await greeted(ends)
+        for request_id in (5, 6):
+            ends.client.send_json(id=request_id, method="session/new", params={"cwd": "/", "mcpServers": []})
+        assert [(await ends.agent.receive())["id"] for _ in (5, 6)] == [5, 6]
+        assert await prompted(ends) == {"by": ["only"]}
+    assert len(planner.asked) == 1
 
 
 async def test_a_component_that_cannot_be_planned_is_left_out_and_tried_again() -> None:
     planner = Planner(KeyError("colour"), [Marking("again")])
     async with chain(planner.node()) as ends:
-        assert await greeted(ends) == {"protocolVersion": 1}
+        await greeted(ends)
+        await opened(ends)
         assert planner.reported == [("example", "KeyError: 'colour'")]
         assert await prompted(ends) == {}
         await opened(ends)
@@ -152,14 +155,16 @@ async def test_a_component_that_cannot_be_planned_is_left_out_and_tried_again() 
 async def test_a_component_whose_planning_does_not_end_is_left_out() -> None:
     planner = Planner(None)
     async with chain(planner.node()) as ends:
-        assert await greeted(ends) == {"protocolVersion": 1}
+        await greeted(ends)
+        await opened(ends)
     assert planner.reported == [("example", "It did not start within 0.01 s.")]
 
 
 async def test_a_component_that_never_answers_initialize_is_left_out_and_tried_again() -> None:
     planner = Planner([Marking("lost"), Silent()], [Silent()], [Marking("back")])
     async with chain(planner.node()) as ends:
-        assert await greeted(ends) == {"protocolVersion": 1}
+        await greeted(ends)
+        await opened(ends)
         assert await prompted(ends) == {}
         await opened(ends)
         await opened(ends)
@@ -171,7 +176,8 @@ async def test_a_component_that_never_answers_initialize_is_left_out_and_tried_a
 async def test_a_component_that_refuses_initialize_is_left_out() -> None:
     planner = Planner([Failing()])
     async with chain(planner.node()) as ends:
-        assert await greeted(ends) == {"protocolVersion": 1}
+        await greeted(ends)
+        await opened(ends)
     assert planner.reported == [("example", "the proxy failing failed: KeyError")]
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from portico.conductor.permissions.policy import parse_rule
-from portico.config.settings import change_user_settings, describe_settings, load_settings
+from portico.config.setting_descriptions import describe_settings
+from portico.config.settings import load_settings
+from portico.config.settings_editor import change_user_settings
 from portico.domain.errors import InvalidInput
 
 
@@ -119,7 +121,7 @@ def test_a_folder_that_is_not_trusted_can_only_take_away(config: Path, workspace
     assert holds.review.linked == ()
     assert (holds.budgets.turn.tokens, holds.budgets.turn.dollars) == (5, 1)
     sources = {name: source for name, (_, source) in described(config, workspace).items()}
-    taken = {"permissions": "workspace", "review": "workspace", "budgets": "user"}
+    taken = {"permissions": "workspace", "review": "workspace", "budgets": "user and workspace"}
     assert sources == dict.fromkeys(sources, "built-in") | taken
 
 
@@ -134,7 +136,7 @@ def test_a_trusted_folder_chooses_how_changes_reach_it_unless_the_user_has(
     change_user_settings(config, [("review", '{"mode": "worktree", "allow": ["src"], "deny": ["*.lock"]}')])
     holds = load_settings(config, workspace)
     assert (holds.mode, holds.review.allow, holds.review.deny) == ("worktree", ("src",), ("*.lock", "dist"))
-    assert described(config, workspace)["review"][1] == "user"
+    assert described(config, workspace)["review"][1] == "user and workspace"
 
 
 JUNK = {

@@ -95,3 +95,29 @@ def test_the_output_of_a_command_is_shown_to_an_editor_that_shows_no_terminals(
     parts = [part for content in calls for part in content]
     assert {part["type"] for part in parts} == {"content"}
     assert parts[-1]["content"]["text"] == "one\ntwo héllo\n"
+
+
+def test_inside_another_conductor_the_same_rules_hold(portico: Portico) -> None:
+    """`portico acp` is told by hand that it is a proxy, of an editor that has nothing."""
+    path = notes(portico)
+    conductor = Editor(portico)
+
+    def answer(message: Json, result: Json) -> None:
+        conductor.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+    hello = conductor.request("proxy/initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+    greeted = conductor.receive()
+    assert (greeted["method"], greeted["params"]["method"]) == ("proxy/successor", "initialize")
+    told = greeted["params"]["params"]["clientCapabilities"]
+    assert (told["fs"], told["terminal"]) == ({"readTextFile": True, "writeTextFile": True}, True)
+    answer(greeted, {"protocolVersion": 1, "agentCapabilities": {}})
+    answered = conductor.answer_to(hello)["result"]["agentCapabilities"]
+    assert answered["mcpCapabilities"] == {"acp": True}
+    opening = conductor.request("session/new", {"cwd": str(portico.workspace), "mcpServers": []})
+    answer(conductor.receive(), {"sessionId": "s"})
+    conductor.answer_to(opening)
+    write = {"sessionId": "s", "path": str(path), "content": "new\n"}
+    wrapped = {"method": "fs/write_text_file", "params": write}
+    assert conductor.call("proxy/successor", wrapped)["result"] == {}
+    assert path.read_text() == "new\n"
+    assert conductor.hang_up().code == 0

@@ -223,9 +223,9 @@ class TestTwoWindows:
             await window.type(portico.workspace / "notes.txt", "typed\n")
             caller = Caller(server)
             await caller.start()
-            tool = {"server": "portico-editor", "name": "diagnostics"}
+            tool = {"server": "portico-code", "name": "problems"}
             events = await caller.turn(steps({"read": {"path": "notes.txt"}}, {"use_tool": tool}))
-            assert words(events) == "saved\nthere is no server portico-editor"
+            assert words(events) == "saved\nthere is no server portico-code"
             assert window.asked == []
 
 
@@ -244,7 +244,7 @@ class TestTools:
             await caller.start()
 
             async def use(name: str, **arguments: object) -> str:
-                tool = {"server": "portico-editor", "name": name, "arguments": arguments}
+                tool = {"server": "portico-code", "name": name, "arguments": arguments}
                 return words(await caller.turn(steps({"use_tool": tool})))
 
             name = {"path": "main.py", "line": 5, "symbol": "main"}
@@ -252,7 +252,7 @@ class TestTools:
             assert await use("references", **name) == "main.py:1:5  main  def main():"
             assert await use("hover", **name) == "A *main*."
             assert await use("symbols", query="mai") == "main.py:1:5  main  def main():"
-            assert await use("diagnostics") == "main.py:2:5  warning [lint]  Unused"
+            assert await use("problems") == "main.py:2:5  warning [lint]  Unused"
             asked = [one.request.value for one in window.asked if one.request is not None]
             assert [one.kind.name for one in asked if isinstance(one, pb.EditorLookup)] == [
                 "DEFINITION",
@@ -276,7 +276,7 @@ class TestTools:
             caller = Caller(server)
             await caller.start()
             tool = {
-                "server": "portico-editor",
+                "server": "portico-code",
                 "name": "run_in_terminal",
                 "arguments": {"command": "npm login"},
             }
@@ -353,7 +353,7 @@ class TestBadWindows:
             window.answers = silence
             caller = Caller(server)
             await caller.start()
-            tool = {"server": "portico-editor", "name": "diagnostics"}
+            tool = {"server": "portico-code", "name": "problems"}
             turn = asyncio.create_task(caller.turn(steps({"use_tool": tool})))
             await window.until(lambda: len(window.asked) == 1)
             await caller.service.stop_turn(

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.program import Portico
+from tests.support.reviewing_editor import KEEP, ReviewingEditor
+from tests.support.stream import Json
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandboxes that can be tried are Linux's")
 
@@ -83,3 +85,26 @@ def test_the_doctor_says_what_confines_agents_here(portico: Portico) -> None:
         "verdict": "ok",
         "detail": "bubblewrap and sandlock confine agents",
     }
+
+
+def test_a_command_that_the_adapter_runs_is_confined_like_the_agent(portico: Portico, file: Path) -> None:
+    hidden = "".join(f"\\{byte:03o}" for byte in str(file).encode())
+    steps = in_shell(f"echo attacked >\"$(printf '{hidden}')\"; echo own >own.txt")
+    editor = ReviewingEditor(portico, "--agent-command", portico.agent, "--mode", "proposal")
+    editor.capabilities = {}
+    turn = editor.turn(
+        editor.open_session(),
+        steps,
+        lambda asked: KEEP if _is_proposal(asked) else _first(asked, "allow_once"),
+    )
+    assert [Path(path).name for path in turn.diffs] == ["own.txt"]
+    assert file.read_text() == OLD
+    assert editor.hang_up().code == 0
+
+
+def _is_proposal(asked: Json) -> bool:
+    return any(one["optionId"] == KEEP for one in asked["options"])
+
+
+def _first(asked: Json, kind: str) -> str:
+    return next(str(one["optionId"]) for one in asked["options"] if one["kind"] == kind)

@@ -134,7 +134,7 @@ async def test_a_makefile_is_enough_and_others_are_mentioned(client: Client, fol
 async def test_no_tests_are_an_honest_answer(client: Client, folder: Path) -> None:
     session = await client.open(folder)
     assert await client.prompt(session, "/test") == "end_turn"
-    assert "Porter found no tests that it can run." in client.text
+    assert "No tests were found that can be run." in client.text
     assert "`/run <command>` runs any command" in client.text
     assert client.calls == []
 

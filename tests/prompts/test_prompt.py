@@ -108,7 +108,7 @@ def test_files_come_in_many_forms(data: bytes, text: str) -> None:
         (b"---\ndescription: [a]\n---\n", "line 2: description must be text"),
         (b"---\nvariables: [a, b]\n---\n", "line 2: variables must be a mapping"),
         (b"---\nvariables:\n  a: French\n---\n", "line 3: a must be a mapping"),
-        (b"---\nvariables:\n  a:\n    required: true\n---\n", "line 4: a can have a description"),
+        (b"---\nvariables:\n  a:\n    kind: text\n---\n", "line 4: a can have description"),
         (b"---\nvariables:\n  a:\n    default: [1]\n---\n", "line 4: the default of a must be text"),
         (b"---\nvariables:\n  a b:\n---\n", "line 3: 'a b' is not a valid name"),
         (b"---\nvariables:\n  a:\n  a:\n---\n", "line 4: duplicate key 'a'"),
@@ -132,10 +132,10 @@ def test_the_largest_file_is_read() -> None:
 
 
 def test_what_is_useless_is_a_warning() -> None:
-    prompt = read_prompt(b"---\ntags: [a]\nvariables:\n  idle:\n    default: x\n---\ntext")
+    prompt = read_prompt(b"---\nx: 1\ny: 2\nvariables:\n  idle:\n    default: x\n---\ntext")
     assert len(prompt.warnings) == 2
     assert "idle" in prompt.warnings[0]
-    assert "tags" in prompt.warnings[1]
+    assert prompt.warnings[1] == "Unknown fields in the front matter are ignored: x, y."
     assert prompt.fill("x", {}).text == "text"
 
 

@@ -25,6 +25,7 @@ from portico.editors.files import LocalFiles
 from portico.porter.files import DiskFiles
 from portico.porter.workspace import Workspace
 from portico.prompts.catalog import PromptCatalog
+from portico.prompts.directories import PromptDirectory
 from portico.review.acp.change_request import AskedChange, ChangeReader
 from portico.review.checkpoints.lifecycle import Checkpoints
 from portico.review.files.atomic_apply import Applier
@@ -261,7 +262,8 @@ def prompt_reads(ground: Ground) -> Callable[[int], str]:
     (ground.workspace / "swapped" / "note.md").write_text(INSIDE)
     (ground.workspace / ".portico").mkdir()
     (ground.workspace / ".portico" / "prompts").symlink_to("../swapped")
-    catalog = PromptCatalog(ground.workspace, ground.state)
+    own = ground.workspace / ".portico" / "prompts"
+    catalog = PromptCatalog([PromptDirectory(path=own, origin="workspace", boundary=ground.workspace)])
     return lambda _: str(catalog.find("note"))
 
 

@@ -24,6 +24,7 @@ from portico.porter.scenarios.catalog import load_scenarios
 from portico.porter.workspace import Workspace
 from portico.project.folder import ProjectFolder
 from portico.prompts.catalog import PromptCatalog
+from portico.prompts.directories import PromptDirectory
 from tests.review.trees import repository
 from tests.support.program import Portico
 from tests.support.serving import Server
@@ -92,9 +93,10 @@ def test_settings_are_ignored_and_that_is_said(workspace: Path, tmp_path: Path, 
     assert problem.endswith("The settings of this folder are ignored.")
 
 
-def test_a_prompt_is_listed_with_what_is_wrong(workspace: Path, tmp_path: Path, make: Make) -> None:
+def test_a_prompt_is_listed_with_what_is_wrong(workspace: Path, make: Make) -> None:
     make(workspace / ".portico" / "prompts" / "evil.md")
-    entries = PromptCatalog(workspace, tmp_path / "user").entries()
+    own = PromptDirectory(path=workspace / ".portico" / "prompts", origin="workspace", boundary=workspace)
+    entries = PromptCatalog([own]).entries()
     assert [(one.prompt, bool(one.problem)) for one in entries] in ([(None, True)], [])
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.app.error_report import CollapsedTracebacks
+from portico.app.program_log import CollapsedTracebacks
 from tests.doors.http.support import INFO, JSON_BODY, START, TOKEN, WATCH, bearer, open_door
 
 SIGNED = {**JSON_BODY, **bearer(TOKEN)}

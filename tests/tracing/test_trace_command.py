@@ -108,7 +108,8 @@ class TestRecording:
     def test_each_hop_of_a_real_chain_is_there(self, portico: Portico, trace: Path) -> None:
         portico.settings(proxy_settings(node=()))
         flags = ("--trace", str(trace), "--proxy", "node", "--agent-command", typescript_agent(portico))
-        editor = Editor(portico, *flags)
+        # Skills see prompts too.
+        editor = Editor(portico, *flags, "--no-component", "skills")
         session_id = editor.open_session()
         editor.answer_to(editor.prompt(session_id, "hello"))
         assert "·node" in said(editor.heard)
@@ -193,7 +194,8 @@ class TestRecording:
 
 class TestShow:
     def test_a_person_reads_arrows_and_a_program_one_object(self, portico: Portico, trace: Path) -> None:
-        portico.exec(TURN[:3], "--allow", "delete", "--trace", str(trace))
+        flags = ("--allow", "delete", "--no-component", "skills")
+        portico.exec(TURN[:3], *flags, "--trace", str(trace))
         text = portico.run("trace", "show", str(trace)).text
         assert "session/update ×200" in text
         assert "\x1b" not in text

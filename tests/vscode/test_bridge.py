@@ -19,7 +19,7 @@ LINES = [f"berth {number}" for number in range(1, 41)]
 
 async def asked_editor(window: Workbench, tool: str, arguments: Json, answer: str) -> None:
     """Have the agent ask the editor. A session that began before its window was known has no such tools."""
-    step = {"use_tool": {"server": "portico-editor", "name": tool, "arguments": arguments}}
+    step = {"use_tool": {"server": "portico-code", "name": tool, "arguments": arguments}}
 
     async def attempt() -> None:
         chat = window.chat()
@@ -152,7 +152,7 @@ async def test_an_agent_asks_the_editor_for_definitions_and_problems(window: Wor
     about = {"path": str(ship), "line": 3, "symbol": "planks"}
     await asked_editor(window, "definition", about, "hull.ts")
     await expect(window.chat().answers.last).to_contain_text("export function planks")
-    await asked_editor(window, "diagnostics", {"path": str(ship)}, "not assignable to type 'string'")
+    await asked_editor(window, "problems", {"path": str(ship)}, "not assignable to type 'string'")
     await window.page.screenshot(path=OUTPUT / "language-features.png")
 
 
@@ -166,7 +166,7 @@ async def test_a_command_goes_to_a_terminal_only_when_the_person_agrees(
     arguments = {"command": f"echo moored > {mark.name}", "reason": "It asks for a password."}
     chat = window.chat()
     await chat.ask(
-        {"use_tool": {"server": "portico-editor", "name": "run_in_terminal", "arguments": arguments}}
+        {"use_tool": {"server": "portico-code", "name": "run_in_terminal", "arguments": arguments}}
     )
     card = chat.log.get_by_role("group", name=re.compile("^Permission"))
     await expect(card).to_contain_text("echo moored")

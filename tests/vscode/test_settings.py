@@ -32,10 +32,10 @@ async def test_port_budgets_and_agents_that_are_not_asked_about_reach_the_server
         "portico.bypassPermissions": ["scripted"],
         "portico.showThinking": True,
     }
-    # What the folder says about permissions is not heard, trusted or not: it is for the person alone.
+    # What the folder says about permissions and budgets is not heard, trusted or not: it is for the person alone.
     own = own_house.workspace / ".vscode" / "settings.json"
     own.parent.mkdir()
-    own.write_text(json.dumps({"portico.bypassPermissions": ["plain"]}))
+    own.write_text(json.dumps({"portico.bypassPermissions": ["plain"], "portico.budget.day": "$100"}))
     window = await open_window(own_house.workspace, serve(own_house, settings=chosen))
     chat = await window.open_chat()
     assert own_house.server.port == chosen["portico.port"]

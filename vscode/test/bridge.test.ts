@@ -11,6 +11,7 @@ import {
   PATIENCE,
   type EditorWindow,
   type EditorResult,
+  type ProblemList,
 } from "../src/bridge/attached-window";
 import { ServerConnection } from "../src/server/connection";
 import type { Server } from "../src/server/server";
@@ -99,6 +100,7 @@ class Pane implements EditorWindow {
   folders: readonly string[] = ["/here"];
   state = { unsaved: [] as string[], focused: false };
   tools: EditorWindow["tools"] = [];
+  problems: EditorWindow["problems"] = new Map();
   readonly signals = new Map<string, AbortSignal>();
   readonly slow = new Map<string, (result: EditorResult) => void>();
   readonly asked: string[] = [];
@@ -163,6 +165,30 @@ test("tools are announced once, anew when they change, and for a session of thei
   const request = { case: "invokeTool", value: { name: "search", inputJson: "{}" } } as const;
   house.send({ case: "request", value: { requestId: "r1", sessionId: "s", request } });
   await vi.waitFor(() => expect(house.replies[0]?.[1]).toContain("search for s"));
+});
+
+test("problems that changed are reported, and those that are gone as none", async () => {
+  const heard = (): unknown[] =>
+    house.said.value.flatMap(({ event }) =>
+      event.case === "editorProblems"
+        ? [event.value.files.map(({ path, problems }) => [path, problems.map(({ message }) => message)])]
+        : [],
+    );
+  const file = (path: string, ...messages: string[]): [string, ProblemList] => [
+    path,
+    { path, problems: messages.map((message) => ({ path, message })) },
+  ];
+  pane.problems = new Map([file("/here/a.py", "Odd."), file("/here/b.py", "Worse.")]);
+  await server.address();
+  await vi.waitFor(() => expect(heard()).toHaveLength(1));
+  pane.problems = new Map([file("/here/a.py", "Odd.", "New.")]);
+  attachment.problemsChanged();
+  attachment.problemsChanged();
+  await vi.waitFor(() => expect(heard()).toHaveLength(2));
+  expect(heard()[1]).toEqual([
+    ["/here/a.py", ["Odd.", "New."]],
+    ["/here/b.py", []],
+  ]);
 });
 
 test("many changes in a moment are told once, and what did not change is not told", async () => {

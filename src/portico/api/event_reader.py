@@ -26,7 +26,9 @@ from portico.api.value_reader import (
 from portico.domain import codecs, events, values
 from portico.domain.errors import ErrorCode, MalformedEvent
 from portico.domain.ids import SessionId, TurnId
+from portico.domain.problems import FileProblems, Problem
 from portico.domain.reviews import ReviewMode
+from portico.domain.windows import Severity
 
 
 def from_event(message: pb.Event) -> events.Event:
@@ -92,6 +94,13 @@ def _prompt_submitted(message: pb.PromptSubmitted) -> events.PromptSubmitted:
         text=message.text,
         blocks=tuple(Raw(block.encode()) for block in message.blocks_json),
         prompt_id=message.prompt_id or None,
+        prompt=None
+        if message.prompt is None
+        else values.PromptReference(
+            name=message.prompt.name,
+            version=message.prompt.version or None,
+            fingerprint=message.prompt.fingerprint,
+        ),
     )
 
 
@@ -122,6 +131,19 @@ def _tool_started(message: pb.ToolStarted) -> events.ToolStarted:
     )
 
 
+def _file_problems(message: pb.FileProblems) -> FileProblems:
+    return FileProblems(
+        path=message.path,
+        added=tuple(map(_problem, message.added)),
+        removed=tuple(map(_problem, message.removed)),
+    )
+
+
+def _problem(message: pb.Problem) -> Problem:
+    severity: Severity = read_enum(message.severity) or "information"
+    return Problem(line=message.line, severity=severity, message=message.message, source=message.source)
+
+
 def _tool_updated(message: pb.ToolUpdated) -> events.ToolUpdated:
     grown, terminal = message.grown, message.terminal
     return events.ToolUpdated(
@@ -134,6 +156,7 @@ def _tool_updated(message: pb.ToolUpdated) -> events.ToolUpdated:
         input=from_json(message, "input_json"),
         output=from_json(message, "output_json"),
         grown=None if grown is None else values.TextGrowth(text=grown.text, dropped=grown.dropped),
+        problems=None if message.problems is None else tuple(map(_file_problems, message.problems.files)),
         terminal=None
         if terminal is None
         else values.TerminalOutput(

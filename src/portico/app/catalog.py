@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,14 +15,9 @@ from portico.app.host import python_program
 from portico.conductor.permissions.approvals import Approval, FileApprovals
 from portico.config.paths import config_folder, state_folder
 from portico.config.secrets import Secrets, SecretStorage, system_keyring
-from portico.config.settings import (
-    AGENT_VARIABLE,
-    SettingDescription,
-    Settings,
-    change_user_settings,
-    describe_settings,
-    load_settings,
-)
+from portico.config.setting_descriptions import SettingDescription, describe_settings
+from portico.config.settings import AGENT_VARIABLE, Settings, load_settings
+from portico.config.settings_editor import change_user_settings
 from portico.domain.catalog import (
     AgentEntry,
     ListedScenario,
@@ -37,6 +33,9 @@ from portico.doors.api.catalog import ServerInfo
 from portico.doors.path_search import PathMatch, best_matches, with_folders
 from portico.files.deadline import within_deadline
 from portico.sessions.ports import AgentSpec
+
+if TYPE_CHECKING:
+    from portico.prompts.catalog import PromptCache, PromptCatalog
 
 _FRESH_SECONDS = 3.0
 """How long a list of files is reused while a person types after an @."""
@@ -58,6 +57,7 @@ class LocalCatalog:
         )
         self._secrets = Secrets(state_folder(environ) / "secrets.json", system_keyring())
         self._removed: set[str] = set()
+        self._prompt_cache: PromptCache | None = None
         self._files: dict[Path, tuple[float, list[str]]] = {}
 
     async def info(self) -> ServerInfo:
@@ -142,26 +142,15 @@ class LocalCatalog:
 
     async def prompts(self, workspace: Path) -> Sequence[PromptEntry]:
         def load() -> list[PromptEntry]:
-            from portico.app.prompt_catalog import open_prompt_catalog
+            from portico.app.prompt_catalog import list_prompts
 
-            return [
-                PromptEntry(
-                    name=one.name,
-                    description="" if one.prompt is None else one.prompt.description,
-                    origin=one.origin,
-                    problem=one.problem,
-                )
-                for one in open_prompt_catalog(workspace, self._environ).entries()
-                if not one.hidden_by
-            ]
+            return list_prompts(self._prompt_catalog(workspace))
 
         return await within_deadline(load)
 
     async def prompt(self, workspace: Path, name: str) -> Sequence[str | PromptBlank]:
         def load() -> list[str | PromptBlank]:
-            from portico.app.prompt_catalog import open_prompt_catalog
-
-            _, prompt = open_prompt_catalog(workspace, self._environ).find(name)
+            _, prompt = self._prompt_catalog(workspace).find(name)
             return [
                 one if isinstance(one, str) else PromptBlank(name=one.name, description=one.description)
                 for one in prompt.open_pieces()
@@ -171,7 +160,7 @@ class LocalCatalog:
 
     async def settings(self, workspace: Path) -> tuple[Sequence[SettingDescription], Sequence[str]]:
         def load() -> tuple[Sequence[SettingDescription], Sequence[str]]:
-            described = describe_settings(config_folder(self._environ), workspace)
+            described = describe_settings(config_folder(self._environ), workspace, self._environ)
             return described, self._settings(workspace).problems
 
         return await within_deadline(load)
@@ -190,6 +179,15 @@ class LocalCatalog:
         # The environment of the server may have it too, and cannot be changed.
         (self._removed.discard if value else self._removed.add)(name)
         return keeper
+
+    def _prompt_catalog(self, workspace: Path) -> "PromptCatalog":
+        # Late: it loads a YAML parser, and most servers list no prompts.
+        from portico.app.prompt_catalog import open_prompt_catalog
+        from portico.prompts.catalog import PromptCache
+
+        if self._prompt_cache is None:
+            self._prompt_cache = PromptCache()
+        return open_prompt_catalog(workspace, self._environ, self._prompt_cache)
 
     async def _settings_of(self, workspace: Path) -> Settings:
         return await within_deadline(lambda: self._settings(workspace))

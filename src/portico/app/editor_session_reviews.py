@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from portico.app.host import Host
-from portico.app.local_reviews import LocalReviews, run_to_end
 from portico.chains.review_proxies import open_editor_sessions
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
 from portico.review.acp.editor_sessions import EditorSession
 from portico.review.branches.session_branches import FinishMethod
+from portico.review.local_reviews import LocalReviews, run_to_end
 from portico.sessions.leases import take_tree_lease
 from portico.sessions.review_actions import FinishReport, ReviewEnding
 

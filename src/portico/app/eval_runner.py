@@ -10,7 +10,6 @@ import msgspec
 
 from portico.app.host import Host, open_host
 from portico.app.in_process_porter import PORTER_SPEC, InProcessPorters
-from portico.app.local_reviews import LocalReviews
 from portico.chains.options import ChainOptions
 from portico.chains.plan import EDITOR_STATE_VARIABLE
 from portico.client.client_session import until_turn_ends
@@ -23,6 +22,7 @@ from portico.porter.evaluation.task_folder import TaskVerdict, check, create_wor
 from portico.porter.setup import PorterSetup
 from portico.processes.signals import on_signals
 from portico.processes.tasks import cancel_and_wait
+from portico.review.local_reviews import LocalReviews
 from portico.sessions.requests.approver import DENIED_UNATTENDED
 from portico.sessions.requests.questions import DECLINED_UNATTENDED
 from portico.sessions.review_actions import ProposalChoice

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from portico import __version__
 from portico.agents.process import LocalAgentLauncher
 from portico.agents.sandbox_policy import SandboxPolicy
-from portico.app.built_in_components import open_components
-from portico.app.error_report import configure_log, show_notice
+from portico.app.program_log import configure_log
+from portico.chains.built_in_components import open_components
 from portico.chains.chained_agents import ChainedAgents
 from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions, ChainParts
 from portico.chains.reviews import open_reviews
+from portico.components.registry import ComponentRegistry
 from portico.config.paths import state_folder
 from portico.domain.events import AnyPayload, Notice
 from portico.domain.ids import SessionId
@@ -29,7 +30,7 @@ from portico.sessions.windows import RecordWindowEvent
 from portico.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from portico.app.editor_windows import EditorWindows
+    from portico.chains.editor_windows import EditorWindows
     from portico.editors.window_registry import AttachedWindows
 
 
@@ -44,11 +45,13 @@ class Host:
         service: SessionService,
         ports: Ports,
         reviews: ReviewService,
+        components: ComponentRegistry,
         windows: "AttachedWindows | None" = None,
     ) -> None:
         self.service = service
         self.ports = ports
         self.reviews = reviews
+        self.components = components
         self.windows = windows
 
     @property
@@ -79,7 +82,7 @@ async def open_host(
     clock = SystemClock()
     await store.open()
     if store.losses or store.damage:
-        show_notice(_incomplete([*filter(None, [store.damage]), *map(str, store.losses)]))
+        _show(_incomplete([*filter(None, [store.damage]), *map(str, store.losses)]))
     try:
 
         def tell(session_id: SessionId, payload: AnyPayload) -> None:
@@ -92,9 +95,9 @@ async def open_host(
         attached = None if windows is None else windows.windows
         reviews = open_reviews(environ, clock, attached)
         for notice in await reviews.recover_all():
-            show_notice(notice)
+            _show(notice)
         editors: EditorProvider = local if windows is None else windows.editors
-        components = open_components(lambda: local, windows)
+        components = open_components(environ, lambda: local, windows)
         ports = Ports(
             store=store,
             agents=ChainedAgents(ChainParts(environ, components, options, reviews), launcher),
@@ -106,13 +109,14 @@ async def open_host(
                 Path(placed.workspace),
                 implied=placed.reads_only is True or placed.mode in ("proposal", "worktree"),
             ),
+            problems=None if attached is None else attached.problems,
             version=__version__,
         )
         service = SessionService(ports)
         await service.recover(skip_failures=True)
         await _log_losses(store, clock)
         try:
-            yield Host(service, ports, reviews, attached)
+            yield Host(service, ports, reviews, components, attached)
         finally:
             await service.close()
             await components.close()
@@ -147,7 +151,7 @@ async def _log_losses(store: SqliteStore, clock: Clock) -> None:
 
 def _windows(local: LocalEditorProvider, clock: Clock, tell: RecordWindowEvent) -> "EditorWindows":
     # Late: a command that nothing can be attached to need not know of it.
-    from portico.app.editor_windows import EditorWindows
+    from portico.chains.editor_windows import EditorWindows
 
     return EditorWindows(local, clock, tell)
 
@@ -155,3 +159,10 @@ def _windows(local: LocalEditorProvider, clock: Clock, tell: RecordWindowEvent) 
 def python_program() -> str:
     """The interpreter that runs this, for agents that are part of Portico."""
     return sys.executable
+
+
+def _show(notice: Notice) -> None:
+    # Late: there is rarely anything to report, and the terminal's modules cost start-up time.
+    from portico.doors.terminal.notice import print_notice
+
+    print_notice(notice)

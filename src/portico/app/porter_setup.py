@@ -49,11 +49,12 @@ def read_setup(workspace: Path, environ: Mapping[str, str]) -> PorterSetup:
         import_client(find_provider(parse_model_name(name).provider, settings.models))
 
     def spending_limit(tokens: int, dollars: float) -> "SpendingLimit":
-        from portico.porter.models.budget import Budget, allowances
+        from portico.porter.models.budget import Budget, effective_limits, is_chosen
         from portico.porter.models.ledger import SpentTotal, day_ledger
 
-        limits = allowances(settings.budgets, environ)
-        return Budget(limits, day_ledger(environ), session=SpentTotal(tokens, dollars))
+        limits = effective_limits(settings, environ)
+        spent = SpentTotal(tokens, dollars)
+        return Budget(limits, day_ledger(environ), session=spent, chosen=is_chosen(limits))
 
     return PorterSetup(
         choose=choose,

@@ -4,12 +4,61 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from portico.config.paths import config_folder
+from portico.config.settings import PROMPT_FOLDER, Settings, load_settings
+from portico.domain.catalog import PromptBlank, PromptEntry
 from portico.doors.terminal.input.prompt_blanks import Blank, KeptPrompt
-from portico.prompts.catalog import PromptCatalog
+from portico.prompts.catalog import BUILT_IN_FOLDER, CatalogEntry, PromptCache, PromptCatalog
+from portico.prompts.directories import PromptDirectory
 
 
-def open_prompt_catalog(workspace: Path, environ: Mapping[str, str]) -> PromptCatalog:
-    return PromptCatalog(workspace, config_folder(environ) / "prompts")
+def open_prompt_catalog(
+    workspace: Path, environ: Mapping[str, str], cache: PromptCache | None = None
+) -> PromptCatalog:
+    """Return the prompts of a workspace, its user and Portico. InvalidInput for broken settings of the user."""
+    settings = load_settings(config_folder(environ), workspace)
+    return PromptCatalog([*prompt_directories(workspace, config_folder(environ), settings)], cache)
+
+
+def prompt_directories(workspace: Path, config: Path, settings: Settings) -> Iterator[PromptDirectory]:
+    """The directories to search, in order. An untrusted workspace can only name its own."""
+    usual = {workspace / PROMPT_FOLDER, config / PROMPT_FOLDER.name}
+    for path in map(Path, settings.prompt_directories.workspace):
+        boundary = path if settings.trusted and path not in usual else workspace
+        yield PromptDirectory(path=path, origin="workspace", boundary=boundary, named=path not in usual)
+    for path in map(Path, settings.prompt_directories.user):
+        yield PromptDirectory(path=path, origin="user", boundary=path, named=path not in usual)
+    yield PromptDirectory(path=BUILT_IN_FOLDER, origin="built-in", boundary=BUILT_IN_FOLDER)
+
+
+def list_prompts(catalog: PromptCatalog) -> list[PromptEntry]:
+    """The prompts for a list, without those hidden by another of the same name."""
+    return [_entry(one) for one in catalog.entries() if not one.hidden_by]
+
+
+def _entry(found: CatalogEntry) -> PromptEntry:
+    if found.prompt is None:
+        return PromptEntry(
+            name=found.name, description="", origin=found.origin, path=found.path, problem=found.problem
+        )
+    matter = found.prompt.matter
+    return PromptEntry(
+        name=found.name,
+        description=matter.description,
+        origin=found.origin,
+        path=found.path,
+        tags=matter.tags,
+        version=matter.version or "",
+        variables=tuple(
+            PromptBlank(name=one.name, description=one.description, default=one.default)
+            for one in matter.variables
+        ),
+        model=matter.model or "",
+        mode=matter.mode or "",
+        output=matter.output,
+        budget=str(matter.budget),
+        fingerprint=found.prompt.digest,
+        warnings=found.prompt.warnings,
+    )
 
 
 def terminal_prompts(catalog: PromptCatalog) -> Iterator[KeptPrompt]:

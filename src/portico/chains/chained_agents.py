@@ -34,6 +34,7 @@ class ChainedAgents:
         self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
     ) -> "ChainedAgent":
         process = await self._agents.launch(spec, workspace, folder=folder, reads_only=reads_only)
+        wire = tap_stream(process.stream, self._parts.environ, spec.name, "client")
         programs: list[AgentProcess] = [process]
         watch = self._watch(spec)
         plan = ChainPlan(self._parts, programs.append, watch)
@@ -43,10 +44,9 @@ class ChainedAgents:
             await _stop(programs, grace=0)
             raise
         near, far = frame_pair()
-        wire = tap_stream(process.stream, self._parts.environ, spec.name, "client")
 
         async def assemble(hello: Raw) -> Assembly:
-            return Assembly(await plan.nodes(hello, spec, workspace), wire)
+            return Assembly(await plan.nodes(hello), wire)
 
         def pass_on(side: str, fault: Fault) -> None:
             if side == "agent":

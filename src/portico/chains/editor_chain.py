@@ -50,19 +50,17 @@ class EditorChainOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EditorChain:
-    """`open_components` makes the components, given the local editor; `show` tells the person of a notice."""
+    """`show` tells the person of a notice."""
 
     def __init__(
         self,
         environ: Mapping[str, str],
         options: EditorChainOptions,
-        open_components: "Callable[[Callable[[], EditorProvider]], ComponentRegistry]",
         show: Callable[[Notice], None],
         watch: "ChainTrace | None" = None,
     ) -> None:
         self._environ = environ
         self._options = options
-        self._open_components = open_components
         self._show = show
         self._watch = watch
         self._workspace = Path.cwd()
@@ -186,11 +184,12 @@ class EditorChain:
     ) -> "tuple[ChainPlan | None, Sequence[ChainNode]]":
         if self._options.chain is None:
             return None, ()
+        from portico.chains.built_in_components import open_components
         from portico.chains.options import ChainParts
         from portico.chains.plan import ChainPlan
 
         mode = self._mode()
-        self._components = self._open_components(self._local_editor)
+        self._components = open_components(self._environ, self._local_editor)
         parts = ChainParts(
             self._environ,
             self._components,
@@ -198,8 +197,8 @@ class EditorChain:
             None if mode == "direct" else self._reviews(),
         )
         plan = ChainPlan(parts, self._started.append, self._watch)
-        await plan.prepare(spec, self._workspace)
-        nodes = await plan.nodes(hello, spec, self._workspace, keeps_out)
+        await plan.prepare(spec, self._workspace, keeps_out)
+        nodes = await plan.nodes(hello)
         return plan, [self._settled_folder(), *nodes] if mode == "direct" else nodes
 
     def _local_editor(self) -> EditorProvider:

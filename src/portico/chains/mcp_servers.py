@@ -16,7 +16,6 @@ from portico.conductor.proxies.notices import ChainNotices
 from portico.conductor.proxy import Proxy
 from portico.config.mcp_settings import McpServerSetting, substitute_variables
 from portico.config.paths import config_folder, state_folder
-from portico.config.secrets import Secrets, system_keyring
 from portico.config.settings import load_settings
 from portico.domain.errors import PorticoError
 from portico.files.deadline import within_deadline
@@ -122,6 +121,9 @@ def _server(name: str, setting: McpServerSetting, environ: Mapping[str, str]) ->
     def find(variable: str) -> str | None:
         if value := environ.get(variable):
             return value
+        # Late: few servers need secrets, and the keyring takes a while to load.
+        from portico.config.secrets import Secrets, system_keyring
+
         names_file = state_folder(environ) / "secrets.json"
         if variable not in Secrets(names_file, None).names():
             return None

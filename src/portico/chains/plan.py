@@ -11,7 +11,7 @@ From the client's side:
 | path translation, proposals   | where changes can be reviewed                                                 |
 | adapters of components        | for what the editor lacks, by its `initialize`                                |
 | permissions                   | always                                                                        |
-| components                    | those that are switched on; what they add is decided when the agent answered  |
+| components                    | those that are switched on; what they add depends on the agent's answer       |
 | proxies of the user           | those of `--proxy`, and those that are switched on                            |
 | MCP bridge                    | always; offers the tools as this agent can take them: over ACP, stdio or HTTP |
 """
@@ -27,10 +27,16 @@ from msgspec import Raw
 
 from portico.acp import _schema as acp
 from portico.acp.lenient_decoder import decode
+from portico.agents.process import LocalAgentLauncher
 from portico.chains.mcp_servers import ConfiguredServers
 from portico.chains.options import ChainParts
 from portico.chains.permission_policy import approved_as, is_porter, permission_policy
-from portico.chains.proxy_programs import OUTER_COMPONENTS_VARIABLE, ProxyPrograms, inherited_switches
+from portico.chains.proxy_programs import (
+    OUTER_COMPONENTS_VARIABLE,
+    ProxyNames,
+    ProxyPrograms,
+    inherited_switches,
+)
 from portico.components.component import AdapterContext, ComponentContext, ComponentUnavailable
 from portico.components.registry import ComponentChoice
 from portico.conductor.component_node import START_SECONDS, ComponentNode
@@ -58,7 +64,7 @@ _PLANNING_SECONDS = 2 * START_SECONDS
 
 
 class ChainPlan:
-    """Builds the nodes of one chain in two steps: `prepare` before the client has said anything, then `nodes`.
+    """Builds the nodes of one chain: `prepare` before the client has said anything, then `nodes`.
 
     `on_start` receives each program that is started, and ends it.
     """
@@ -70,23 +76,29 @@ class ChainPlan:
         watch: "ChainTrace | None" = None,
     ) -> None:
         self._parts = parts
-        self._notices = ChainNotices()
         self._switches = inherited_switches(parts.options.components, parts.environ)
         self._on_start = on_start
         self._watch = watch
         self._programs: ProxyPrograms | None = None
+        self._notices = ChainNotices()
+        self._workspace = Path()
         self._settings: Settings | None = None
-        self._broker: PermissionBroker | None = None
         self._chosen: list[ComponentChoice] = []
-        self._proxies: list[ChainNode] = []
+        self._before: list[Proxy] = []
+        self._after: list[ChainNode] = []
 
     @property
     def programs(self) -> Sequence[tuple[ProgramNode, AgentProcess]]:
         """The nodes that are programs, each with its process."""
         return () if self._programs is None else self._programs.running
 
-    async def prepare(self, spec: AgentSpec, workspace: Path) -> None:
-        """Read the settings, and start the proxies that are programs. InvalidInput if something is wrong there."""
+    async def prepare(
+        self, spec: AgentSpec, workspace: Path, keeps_out: Callable[[Path], bool] = lambda _: False
+    ) -> None:
+        """Read the settings, and start the proxies that are programs. InvalidInput if something is wrong there.
+
+        `keeps_out` says whether the agent's sandbox keeps it from writing a folder.
+        """
         parts, switches = self._parts, self._switches
 
         def load() -> tuple[Settings, PermissionPolicy, list[ComponentChoice]]:
@@ -96,64 +108,57 @@ class ChainPlan:
             parts.components.check((*named.on, *named.off), settings)
             return settings, policy, parts.components.chosen(settings, switches)
 
+        self._workspace = workspace
         settings, policy, self._chosen = await within_deadline(load)
+        self._settings = settings
+        proxies = await self._start_programs(settings)
+        self._before = [self._notices, ConfiguredServers(parts.environ, self._notices)]
+        if state_file := parts.environ.get(EDITOR_STATE_VARIABLE):
+            self._before.append(EditorContext(Path(state_file), time.time))
+        self._after = [
+            ProxyNode(self._broker(spec, policy)),
+            *(
+                ComponentNode(choice.name, partial(self._plan, choice), self._left_out)
+                for choice in self._chosen
+                if not choice.is_adapter
+            ),
+            *proxies,
+            ProxyNode(McpBridge(parts.options.mcp_bridge)),
+        ]
+        if parts.reviews is not None:
+            # Late: most chains of an editor are direct, and have to start quickly.
+            from portico.chains.review_proxies import review_proxies
+
+            self._before += review_proxies(parts, parts.reviews, spec.name, keeps_out)
+
+    async def nodes(self, hello: Raw) -> list[ChainNode]:
+        """All nodes, given the parameters of the client's `initialize`."""
+        return [*map(ProxyNode, [*self._before, *await self._adapters(hello)]), *self._after]
+
+    async def _start_programs(self, settings: Settings) -> list[ChainNode]:
+        parts, switches = self._parts, self._switches
+        optional = [one.name for one in parts.components.proxy_choices(settings, switches) if one.on]
+        here = [*(one.name for one in self._chosen), *optional, *switches.off]
+        environ = {**parts.environ, OUTER_COMPONENTS_VARIABLE: ",".join(here)}
+        launch = partial(LocalAgentLauncher(environ).launch, workspace=self._workspace)
+        self._programs = ProxyPrograms(launch, self._on_start, self._left_out_for_good, self._watch)
+        names = ProxyNames(required=parts.options.proxies, optional=tuple(optional))
+        return await self._programs.start(names, settings)
+
+    def _broker(self, spec: AgentSpec, policy: PermissionPolicy) -> PermissionBroker:
+        environ = self._parts.environ
         approvals = FileApprovals(
-            state_folder(parts.environ) / "approvals.json", lambda: time.time_ns() // 1_000_000
+            state_folder(environ) / "approvals.json", lambda: time.time_ns() // 1_000_000
         )
-        self._broker = PermissionBroker(
+        return PermissionBroker(
             agent=spec.name,
             policy=policy,
             approvals=approvals,
             approved_as=approved_as(spec),
-            trusts_read_only=is_porter(spec, parts.environ),
+            trusts_read_only=is_porter(spec, environ),
         )
-        optional = [one.name for one in parts.components.proxy_choices(settings, switches) if one.on]
-        here = [*(one.name for one in self._chosen), *optional, *switches.off]
-        environ = {**parts.environ, OUTER_COMPONENTS_VARIABLE: ",".join(here)}
-        self._settings = settings
-        self._programs = ProxyPrograms(environ, self._on_start, self._left_out_for_good, self._watch)
-        self._proxies = await self._programs.start(settings, parts.options.proxies, optional, workspace)
 
-    async def nodes(
-        self,
-        hello: Raw,
-        spec: AgentSpec,
-        workspace: Path,
-        keeps_out: Callable[[Path], bool] = lambda _: False,
-    ) -> list[ChainNode]:
-        """The nodes for an agent, given the parameters of the client's `initialize`.
-
-        `keeps_out` says whether the agent's sandbox keeps it from writing a folder.
-        """
-        environ, options = self._parts.environ, self._parts.options
-        assert self._broker is not None, "prepare comes first"
-        before: list[Proxy] = [self._notices, ConfiguredServers(environ, self._notices)]
-        if state_file := environ.get(EDITOR_STATE_VARIABLE):
-            before.append(EditorContext(Path(state_file), time.time))
-        before += self._review_proxies(spec, keeps_out)
-        before += await self._adapters(hello, workspace)
-        components = [
-            ComponentNode(choice.name, partial(self._plan, choice, workspace), self._left_out)
-            for choice in self._chosen
-            if not choice.adapts_only
-        ]
-        bridge = McpBridge(options.mcp_bridge)
-        return [*map(ProxyNode, [*before, self._broker]), *components, *self._proxies, ProxyNode(bridge)]
-
-    def _review_proxies(self, spec: AgentSpec, keeps_out: Callable[[Path], bool]) -> list[Proxy]:
-        reviews, mode = self._parts.reviews, self._parts.options.mode
-        if reviews is None:
-            return []
-        # Late: most chains of an editor are direct, and have to start quickly.
-        from portico.chains.review_proxies import proposal_tool_proxy, review_proxy
-        from portico.review.acp.path_translation import PathTranslation
-
-        after: list[Proxy] = [PathTranslation(), proposal_tool_proxy(reviews)]
-        if mode == "direct":
-            return after
-        return [review_proxy(self._parts.environ, spec.name, mode, reviews, keeps_out), *after]
-
-    async def _adapters(self, hello: Raw, workspace: Path) -> list[Proxy]:
+    async def _adapters(self, hello: Raw) -> list[Proxy]:
         """What components supply in place of an editor that lacks files or terminals."""
         try:
             editor = decode(hello, acp.InitializeRequest).client_capabilities
@@ -167,8 +172,10 @@ class ChainPlan:
         def adapt() -> list[Proxy]:
             found: list[Proxy] = []
             for choice in self._chosen:
+                if not choice.is_adapter and choice.package is None:
+                    continue
                 context = AdapterContext(
-                    workspace=workspace, environ=parts.environ, editor=editor, options=choice.options
+                    workspace=self._workspace, environ=parts.environ, editor=editor, options=choice.options
                 )
                 try:
                     component = parts.components.component(choice, settings.trusted_packages)
@@ -185,9 +192,7 @@ class ChainPlan:
             )
             return []
 
-    async def _plan(
-        self, choice: ComponentChoice, workspace: Path, hello: Raw, answer: Raw
-    ) -> Sequence[Proxy]:
+    async def _plan(self, choice: ComponentChoice, hello: Raw, answer: Raw) -> Sequence[Proxy]:
         """The proxies of one component for this editor and this agent."""
         parts, settings = self._parts, self._settings
         assert settings is not None
@@ -195,7 +200,7 @@ class ChainPlan:
         def plan() -> Sequence[Proxy]:
             component = parts.components.component(choice, settings.trusted_packages)
             context = ComponentContext(
-                workspace=workspace,
+                workspace=self._workspace,
                 environ=parts.environ,
                 editor=decode(hello, acp.InitializeRequest).client_capabilities,
                 agent=decode(answer, acp.InitializeResponse).agent_capabilities,
@@ -209,9 +214,14 @@ class ChainPlan:
             return ()
 
     def _left_out(self, name: str, problem: str | None) -> None:
-        told = None if problem is None else f"The component {name} is left out. {problem}"
-        self._notices.report(name, told and f"{told} It is tried again with the next session.")
+        again = "It is tried again with the next session."
+        self._notices.report(name, None if problem is None else _without("component", name, problem, again))
 
     def _left_out_for_good(self, name: str, problem: str) -> None:
-        told = f"The proxy {name} is left out. {problem} It is tried again when the agent is next started."
-        self._notices.report(name, told)
+        again = "It is tried again when the agent is next started."
+        self._notices.report(name, _without("proxy", name, problem, again))
+
+
+def _without(what: str, name: str, problem: str, again: str) -> str:
+    sentence = problem if problem.endswith((".", "!", "?")) else f"{problem}."
+    return f"The {what} {name} is left out. {sentence} {again}"

@@ -5,15 +5,13 @@
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from portico.agents.exit_report import describe_exit
-from portico.agents.process import LocalAgentLauncher
 from portico.components.registry import ComponentSwitches
 from portico.conductor.component_node import START_SECONDS
 from portico.conductor.node import ChainNode, ProxyNode
@@ -29,37 +27,42 @@ OUTER_COMPONENTS_VARIABLE = "PORTICO_OUTER_COMPONENTS"
 """Names the components of the chain that a proxy is part of. A conductor among the proxies does not add them again."""
 
 
+class ProxyNames(msgspec.Struct, frozen=True, kw_only=True):
+    """The proxies that a chain must have, and those that it can do without."""
+
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+
 class ProxyPrograms:
     """Starts the programs of one chain. `running` has those that were started, each with its node."""
 
     def __init__(
         self,
-        environ: Mapping[str, str],
+        launch: Callable[[AgentSpec], Awaitable[AgentProcess]],
         on_start: Callable[[AgentProcess], None],
         report: Callable[[str, str], None],
         watch: "ChainTrace | None",
     ) -> None:
-        self._environ = environ
+        self._launch = launch
         self._on_start = on_start
         self._report = report
         self._watch = watch
         self.running: list[tuple[ProgramNode, AgentProcess]] = []
 
-    async def start(
-        self, settings: Settings, required: Sequence[str], optional: Sequence[str], workspace: Path
-    ) -> list[ChainNode]:
+    async def start(self, names: ProxyNames, settings: Settings) -> list[ChainNode]:
         """The nodes of all these proxies, the optional ones first. InvalidInput for a required one that fails."""
         nodes: list[ChainNode] = []
-        for name in optional:
-            if name not in required:
-                node = await self._optional(name, settings.proxies[name], workspace)
+        for name in names.optional:
+            if name not in names.required:
+                node = await self._optional(name, settings.proxies[name])
                 nodes += [] if node is None else [node]
-        return [*nodes, *[await self._required(name, settings, workspace) for name in required]]
+        return [*nodes, *[await self._required(name, settings) for name in names.required]]
 
-    async def _required(self, name: str, settings: Settings, workspace: Path) -> ChainNode:
+    async def _required(self, name: str, settings: Settings) -> ChainNode:
         setting = settings.proxies.get(name)
         if setting is not None:
-            return await self._program(name, setting, workspace, None)
+            return await self._program(name, setting, None)
         from portico.components.entry_points import load_installed_proxy
 
         proxy = await asyncio.to_thread(load_installed_proxy, name, settings.trusted_packages)
@@ -71,19 +74,17 @@ class ProxyPrograms:
             suggestion='Add it under "proxies" in your settings, or install a package that offers it.',
         )
 
-    async def _optional(self, name: str, setting: ProgramSetting, workspace: Path) -> ChainNode | None:
+    async def _optional(self, name: str, setting: ProgramSetting) -> ChainNode | None:
         try:
-            return await self._program(name, setting, workspace, LeaveOut(self._report, START_SECONDS))
+            return await self._program(name, setting, LeaveOut(self._report, START_SECONDS))
         except InvalidInput as error:
             self._report(name, error.message)
             return None
 
-    async def _program(
-        self, name: str, setting: ProgramSetting, workspace: Path, leave_out: LeaveOut | None
-    ) -> ProgramNode:
+    async def _program(self, name: str, setting: ProgramSetting, leave_out: LeaveOut | None) -> ProgramNode:
         spec = AgentSpec(name=name, command=(setting.command, *setting.args), env=setting.env)
         try:
-            process = await LocalAgentLauncher(self._environ).launch(spec, workspace)
+            process = await self._launch(spec)
         except AgentNotFound as error:
             raise InvalidInput(
                 f"The proxy {name} cannot be started by “{setting.command}”.",

@@ -4,37 +4,41 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from portico.chains.options import ChainParts
+from portico.conductor.proxy import Proxy
 from portico.config.paths import state_folder
 from portico.domain.events import ProposalUpdated
 from portico.domain.ids import SessionId, make_session_id
-from portico.domain.reviews import ReviewMode
 from portico.editors.files import LocalFiles
 from portico.processes.clock import SystemClock
 from portico.review.acp.editor_sessions import EditorSessions
+from portico.review.acp.path_translation import PathTranslation
 from portico.review.acp.proposal_tool import ProposalToolProxy
 from portico.review.acp.proxy import ReviewProxy, ReviewProxyOptions
 from portico.review.service import ReviewService
 from portico.review.text.change_set import ChangeSet
 
 
-def review_proxy(
-    environ: Mapping[str, str],
-    agent: str,
-    mode: ReviewMode,
-    reviews: ReviewService,
-    keeps_out: Callable[[Path], bool],
-) -> ReviewProxy:
-    """Review in an editor that speaks ACP, for sessions with one agent, which a sandbox `keeps_out` of folders."""
+def review_proxies(
+    parts: ChainParts, reviews: ReviewService, agent: str, keeps_out: Callable[[Path], bool]
+) -> list[Proxy]:
+    """The proxies by which changes are reviewed; for sessions of editors, the review itself if the mode asks for it.
+
+    `keeps_out` says whether the agent's sandbox keeps it from writing a folder.
+    """
+    after: list[Proxy] = [PathTranslation(), proposal_tool_proxy(reviews)]
+    if parts.options.mode == "direct":
+        return after
     needs = ReviewProxyOptions(
         agent=agent,
-        mode=mode,
+        mode=parts.options.mode,
         reviews=reviews,
-        sessions=open_editor_sessions(environ),
+        sessions=open_editor_sessions(parts.environ),
         open_files=LocalFiles,
         make_id=_make_id,
         keeps_out=keeps_out,
     )
-    return ReviewProxy(needs)
+    return [ReviewProxy(needs), *after]
 
 
 def open_editor_sessions(environ: Mapping[str, str]) -> EditorSessions:

@@ -5,7 +5,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
 from portico.chains.editor_chain import EditorChain, EditorChainOptions
@@ -22,10 +22,9 @@ from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.domain.reviews import ReviewMode
 from portico.processes.tasks import cancel_and_wait
 from portico.rpc.stdio import standard_streams
-from portico.sessions.ports import EditorProvider, SessionTimeouts
+from portico.sessions.ports import SessionTimeouts
 
 if TYPE_CHECKING:
-    from portico.components.registry import ComponentRegistry
     from portico.conductor.tracing.writer import ChainTrace
     from portico.domain.events import Notice
 
@@ -82,7 +81,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 async def _serve(flags: argparse.Namespace, environ: Mapping[str, str], watch: "ChainTrace | None") -> int:
-    door = EditorChain(environ, _options(flags), _open_components, _show, watch)
+    door = EditorChain(environ, _options(flags), _show, watch)
     client = tap_stream(await standard_streams(), environ, "editor", "agent")
     serving = asyncio.create_task(door.chain(client).run(), name="the chain")
     loop = asyncio.get_running_loop()
@@ -117,13 +116,7 @@ def _options(flags: argparse.Namespace) -> EditorChainOptions:
     )
 
 
-def _open_components(local_editor: "Callable[[], EditorProvider]") -> "ComponentRegistry":
-    from portico.app.built_in_components import open_components
-
-    return open_components(local_editor)
-
-
 def _show(notice: "Notice") -> None:
-    from portico.app.error_report import show_notice
+    from portico.doors.terminal.notice import print_notice
 
-    show_notice(notice)
+    print_notice(notice)

@@ -12,7 +12,7 @@ import msgspec
 from portico.acp import _schema as acp
 from portico.agents.process import LocalAgentLauncher
 from portico.agents.registry import AgentRegistry
-from portico.app.error_report import make_failure_report
+from portico.app.failure_report import make_failure_report
 from portico.app.host import open_host, python_program
 from portico.cli.agent_installation import install_agent
 from portico.cli.agent_sessions import print_agent_sessions

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from portico.app.error_report import configure_log
+from portico.app.program_log import configure_log
 from portico.cli.arguments import CommandGroup, print_json
 from portico.config.paths import config_folder, state_folder
 from portico.config.secrets import Secrets, system_keyring

@@ -5,7 +5,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from portico.app.built_in_components import open_components
+from portico.chains.built_in_components import open_components
 from portico.chains.component_status import ComponentStatus, component_statuses
 from portico.cli.arguments import (
     CommandGroup,
@@ -39,7 +39,7 @@ def _list(flags: argparse.Namespace) -> int:
 
 async def _print_list(flags: argparse.Namespace) -> int:
     workspace = require_folder(flags.cwd)
-    registry = open_components(lambda: LocalEditorProvider(os.environ))
+    registry = open_components(os.environ, lambda: LocalEditorProvider(os.environ))
     try:
         found = await asyncio.to_thread(
             component_statuses, registry, workspace, os.environ, component_switches(flags)

@@ -131,7 +131,8 @@ def _live(name: str, environ: Mapping[str, str]) -> SetupFor:
     A model that cannot be opened raises here, before any task runs.
     """
     from portico.app.porter_setup import read_setup
-    from portico.porter.models.selection import MODEL_VARIABLE, open_model
+    from portico.config.model_settings import MODEL_VARIABLE
+    from portico.porter.models.selection import open_model
 
     open_model(name, load_settings(config_folder(environ), Path.cwd()).models, environ)
     chosen = {**environ, MODEL_VARIABLE: name}

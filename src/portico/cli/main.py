@@ -18,6 +18,7 @@ COMMANDS = {
     "stop": "stop the server",
     "sessions": "list, show, export, fork and delete sessions",
     "prompts": "list, show, render and run prompts kept as files",
+    "config": "show and change settings",
     "skills": "list, show, allow and deny Agent Skills",
     "review": "show, apply and discard the changes that agents propose",
     "checkpoints": "list, compare and restore your files as they were before each turn",
@@ -25,6 +26,7 @@ COMMANDS = {
     "agents": "list, install and check agents, and sign in to them",
     "components": "list what the chain adds for every agent",
     "models": "list, check and choose the model that Porter uses",
+    "code": "list and install language servers, which answer questions about code",
     "eval": "measure a model on small repository tasks",
     "auth": "store, remove and list API keys of model providers",
     "agent": "run Porter, the built-in agent, as an ACP agent on standard input and output",
@@ -49,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _stopped(api=_wants_json(words))
     except Exception as error:  # noqa: BLE001 - failures become a message and an exit code here
-        from portico.app.error_report import report_failure
+        from portico.cli.failure_output import report_failure
 
         return report_failure(error, api=_wants_json(words))
     return code
@@ -60,6 +62,8 @@ def _run(words: list[str]) -> int:
     rest = words[len(leading) :]
     if leading and not rest:
         raise _no_command()
+    if not rest and sys.stdin.isatty() and sys.stdout.isatty():
+        rest = ["chat"]
     if not rest or rest[0] in _HELP:
         print(overview())
         return 0
@@ -95,7 +99,7 @@ def _stopped(*, api: bool) -> int:
     """Exit code after Ctrl-C, with a report for a program."""
     if not api:
         return 1
-    from portico.app.error_report import report_failure
+    from portico.cli.failure_output import report_failure
     from portico.domain.errors import PermissionDenied
 
     return report_failure(PermissionDenied("The command was stopped."), api=True)
@@ -113,7 +117,7 @@ def overview() -> str:
             "",
             *lines,
             "",
-            "portico COMMAND --help shows the flags of a command. Start with: portico chat",
+            "portico COMMAND --help shows the flags of a command. Without a command, a terminal opens the chat.",
         ]
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from portico.app.error_report import make_failure_report
+from portico.app.failure_report import make_failure_report
 from portico.config.settings import Settings
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.doors.terminal.sanitizer import clean_line

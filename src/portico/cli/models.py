@@ -8,12 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from portico.app.error_report import configure_log
+from portico.app.program_log import configure_log
 from portico.cli.arguments import CommandGroup, print_json
 from portico.cli.model_check import check_model
 from portico.config.model_settings import ProviderSetting
 from portico.config.paths import config_folder
-from portico.config.settings import Settings, change_user_settings, load_settings, read_user_settings
+from portico.config.settings import Settings, load_settings, read_user_settings
+from portico.config.settings_editor import change_user_settings
 from portico.domain.errors import InvalidInput
 from portico.doors.terminal.sanitizer import clean_line
 from portico.porter.models.offline.model_files import (

@@ -8,17 +8,20 @@ from collections.abc import Sequence
 import msgspec
 
 from portico.app.prompt_catalog import open_prompt_catalog
-from portico.cli.arguments import CommandGroup, CommandParser, print_json, require_folder, require_utf8
-from portico.config.paths import expand_user_path
-from portico.domain.errors import FileMissing, InvalidInput
+from portico.cli.arguments import CommandGroup, print_json, require_folder, require_utf8
+from portico.cli.prompt_values import add_value_flags, fill_prompt
 from portico.doors.terminal.sanitizer import clean, clean_line
-from portico.prompts.catalog import CatalogEntry, PromptCatalog, PromptOrigin
-from portico.prompts.front_matter import PromptVariable
+from portico.prompts.catalog import CatalogEntry, PromptCatalog
+from portico.prompts.directories import PromptOrigin
+from portico.prompts.front_matter import FrontMatter, PromptMode, PromptOutput, PromptVariable
 
-_DESCRIPTION = "Prompts kept as files: NAME.md in .portico/prompts, or in prompts of your configuration."
+_DESCRIPTION = """Prompts kept as files: NAME.md in .portico/prompts of this folder, in prompts of your configuration, or in
+the folders of the setting promptDirectories."""
 _EXAMPLES = """examples:
   portico prompts render translate --set language=French
-  git diff | portico prompts run review --input -
+  portico prompts run explain src/app.py
+  git diff --staged | portico prompts run commit-message -
+  portico prompts run translate notes.md --set language=French --output notes.fr.md
 
 """
 _SEE_LIST = "See them with: portico prompts list"
@@ -32,7 +35,13 @@ class ListedPrompt(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     path: str
     digest: str | None = None
     description: str = ""
+    tags: tuple[str, ...] = ()
+    version: str | None = None
     variables: tuple[PromptVariable, ...] = ()
+    model: str | None = None
+    mode: PromptMode | None = None
+    output: PromptOutput = "chat"
+    budget: str | None = None
     warnings: tuple[str, ...] = ()
     problem: str | None
     hides: str | None
@@ -48,6 +57,7 @@ class PromptProvenance(msgspec.Struct, frozen=True, kw_only=True):
     origin: PromptOrigin
     digest: str
     variables: dict[str, str]
+    session: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     defaults: dict[str, str]
 
 
@@ -57,63 +67,56 @@ def run(arguments: Sequence[str]) -> int:
     show = group.add("show", "print a prompt with its variables and its file", _show, hint=_SEE_LIST)
     render = group.add("render", "print a prompt with its variables filled in", _render, hint=_SEE_LIST)
     running = group.add(
-        "run", "fill in a prompt and send it to an agent, like portico exec", _run, hint=_SEE_LIST
+        "run", "fill in a prompt, send it to an agent and keep the answer", _run, hint=_SEE_LIST
+    )
+    listing.add_argument(
+        "--tag",
+        metavar="TAG",
+        action="append",
+        default=[],
+        help="only prompts with this tag; may be repeated",
     )
     for parser in (show, render, running):
         parser.add_argument("name", metavar="NAME", help="name of the prompt")
-    for parser in (render, running):
-        _add_value_flags(parser)
+    add_value_flags(render)
     for parser in (listing, show, render):
         parser.add_argument("--cwd", metavar="DIR", default=".", help="folder to work in (default: this one)")
     if "run" in arguments:
         # Only now: what talks to agents takes a while to load.
-        from portico.cli.exec import add_turn_flags
+        from portico.cli.prompt_run import add_run_flags
 
-        add_turn_flags(running)
+        add_run_flags(running)
     return group.run(arguments)
 
 
-def _add_value_flags(parser: CommandParser) -> None:
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="value of a variable; may be repeated",
-    )
-    parser.add_argument(
-        "--set-file",
-        metavar="KEY=FILE",
-        action="append",
-        default=[],
-        help="file with the value of a variable; may be repeated",
-    )
-    parser.add_argument(
-        "--input", metavar="TEXT", help="value of the variable input; - reads it from standard input"
-    )
-
-
 def _run(flags: argparse.Namespace) -> int:
-    from portico.cli.exec import run_turn
+    from portico.cli.prompt_run import run_prompt
 
-    return run_turn(flags, lambda: _filled(flags)[0])
+    return run_prompt(flags)
 
 
 def _list(flags: argparse.Namespace) -> int:
     catalog = _catalog(flags)
-    entries = catalog.entries()
+    entries = [
+        one
+        for one in catalog.entries()
+        if not flags.tag or (one.prompt and set(flags.tag) <= set(one.prompt.matter.tags))
+    ]
     if flags.api:
         print_json(prompts=[_listed(entry) for entry in entries], count=len(entries))
         return 0
     if not entries:
-        print("No prompts yet. Save one as NAME.md in one of these folders:")
-        print(f"  {clean_line(str(catalog.workspace_folder))}\n  {clean_line(str(catalog.user_folder))}")
+        print(f"No prompt has the tag {clean_line(' and '.join(flags.tag))}.")
         return 0
     width = max(len(clean_line(entry.name)) for entry in entries)
     for entry in entries:
         print(f"{clean_line(entry.name):<{width}}  {entry.origin:<9}  {clean_line(_summary(entry))}".rstrip())
         for warning in entry.prompt.warnings if entry.prompt else ():
             print(f"{'':<{width}}  warning: {clean_line(warning)}")
+    if all(entry.origin == "built-in" for entry in entries) and not flags.tag:
+        print("\nSave your own as NAME.md in one of these folders:")
+        for directory in catalog.directories[:-1]:
+            print(f"  {clean_line(str(directory.path))}")
     return 0
 
 
@@ -121,10 +124,11 @@ def _summary(entry: CatalogEntry) -> str:
     if entry.prompt is None:
         words = f"cannot be used: {entry.problem}"
     else:
-        words = entry.prompt.description
+        tags = " ".join(f"#{tag}" for tag in entry.prompt.matter.tags)
+        words = "  ".join(part for part in (entry.prompt.description, tags) if part)
     if entry.hides:
-        words += " (hides the user's)"
-    return f"{words} (hidden by the workspace's)" if entry.hidden_by else words
+        words += " (hides another of this name)"
+    return f"{words} (hidden by another of this name)" if entry.hidden_by else words
 
 
 def _show(flags: argparse.Namespace) -> int:
@@ -139,6 +143,8 @@ def _show(flags: argparse.Namespace) -> int:
     if entry.hides:
         print(f"  hides    {clean_line(entry.hides)}")
     print(f"  SHA-256  {prompt.digest}")
+    for label, value in _run_facts(prompt.matter):
+        print(f"  {label:<7}  {clean_line(value)}")
     for variable in prompt.variables:
         need = "required" if variable.default is None else f"default: {clean_line(variable.default)}"
         print(f"  {clean_line(f'{{{{ {variable.name} }}}} {variable.description}')} ({need})")
@@ -146,6 +152,18 @@ def _show(flags: argparse.Namespace) -> int:
         print(f"  warning: {clean_line(warning)}")
     print(f"\n{clean(prompt.text)}")
     return 0
+
+
+def _run_facts(matter: FrontMatter) -> list[tuple[str, str]]:
+    facts = (
+        ("version", matter.version),
+        ("tags", ", ".join(matter.tags)),
+        ("model", matter.model),
+        ("mode", matter.mode),
+        ("output", "" if matter.output == "chat" else matter.output),
+        ("budget", str(matter.budget)),
+    )
+    return [(label, value) for label, value in facts if value]
 
 
 def _render(flags: argparse.Namespace) -> int:
@@ -159,66 +177,17 @@ def _render(flags: argparse.Namespace) -> int:
 
 
 def _filled(flags: argparse.Namespace) -> tuple[str, PromptProvenance]:
-    entry, prompt = _catalog(flags).find(require_utf8(flags.name, "The name"))
-    filled = prompt.fill(entry.name, _values(flags))
-    return filled.text, PromptProvenance(
+    filled = fill_prompt(flags)
+    entry, values = filled.entry, filled.rendered
+    return values.text, PromptProvenance(
         name=entry.name,
         path=entry.path,
         origin=entry.origin,
-        digest=prompt.digest,
-        variables=filled.given,
-        defaults=filled.defaults,
+        digest=filled.prompt.digest,
+        variables=values.given,
+        session=values.session or msgspec.UNSET,
+        defaults=values.defaults,
     )
-
-
-def _values(flags: argparse.Namespace) -> dict[str, str]:
-    """The values of the variables. InvalidInput for a malformed value, or one given twice."""
-    values: dict[str, str] = {}
-    given = [("--set", *_pair("--set", word)) for word in flags.set]
-    given += [("--set-file", *_pair("--set-file", word)) for word in flags.set_file]
-    given += [] if flags.input is None else [("--input", "input", flags.input)]
-    for flag, key, word in given:
-        if key in values:
-            raise InvalidInput(f"{key} is given twice.", suggestion="Give each variable once.")
-        values[key] = _value(flag, word)
-    return values
-
-
-def _pair(flag: str, word: str) -> tuple[str, str]:
-    key, equals, value = require_utf8(word, f"The value of {flag}").partition("=")
-    if not key or not equals:
-        what = "VALUE" if flag == "--set" else "FILE"
-        raise InvalidInput(
-            f"{flag} {word} is not KEY={what}.", suggestion=f"Example: {flag} input={what.lower()}"
-        )
-    return key, value
-
-
-def _value(flag: str, word: str) -> str:
-    if flag == "--set-file":
-        return _decoded(_content(word), word)
-    if flag == "--input" and word == "-":
-        return _decoded(sys.stdin.buffer.read(), "Standard input")
-    return require_utf8(word, f"The value of {flag}")
-
-
-def _content(name: str) -> bytes:
-    try:
-        return expand_user_path(name).read_bytes()
-    except FileNotFoundError as error:
-        raise FileMissing(
-            f"{name} does not exist.", suggestion="Give --set-file an existing file."
-        ) from error
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidInput(f"{name} cannot be read: {why}.") from error
-
-
-def _decoded(data: bytes, what: str) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{what} is not UTF-8 (byte {error.start + 1}).") from error
 
 
 def _catalog(flags: argparse.Namespace) -> PromptCatalog:
@@ -236,10 +205,17 @@ def _listed(entry: CatalogEntry) -> ListedPrompt:
     )
     if entry.prompt is None:
         return about
+    matter = entry.prompt.matter
     return msgspec.structs.replace(
         about,
         digest=entry.prompt.digest,
-        description=entry.prompt.description,
-        variables=entry.prompt.variables,
+        description=matter.description,
+        tags=matter.tags,
+        version=matter.version,
+        variables=matter.variables,
+        model=matter.model,
+        mode=matter.mode,
+        output=matter.output,
+        budget=str(matter.budget) or None,
         warnings=entry.prompt.warnings,
     )

@@ -9,12 +9,12 @@ import msgspec
 
 from portico.app.editor_session_reviews import EditorSessionReviews, editor_sessions_in, find_editor_session
 from portico.app.host import Host, open_host
-from portico.app.local_reviews import LocalReviews
 from portico.cli.arguments import CommandParser, real_folder
 from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
 from portico.domain.events import ProposalUpdated
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
+from portico.review.local_reviews import LocalReviews
 from portico.sessions.leases import session_holder
 from portico.sessions.lookup import find_session
 from portico.sessions.review_actions import ReviewActions

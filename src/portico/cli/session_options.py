@@ -108,10 +108,12 @@ def add_session_flags(parser: CommandParser) -> None:
     )
     add_sandbox_flag(parser)
     parser.add_argument(
+        "--max-cost",
         "--budget-usd",
-        metavar="DOLLARS",
+        dest="budget_usd",
+        metavar="USD",
         type=_dollars,
-        help="cost limit of a turn of Porter, for this run",
+        help="cost limit of a turn of Porter, for this run (default: the setting maxCostUsd)",
     )
     parser.add_argument(
         "--budget-tokens",
@@ -293,7 +295,7 @@ def _check_joining(flags: argparse.Namespace, spec: AgentSpec, earlier: SessionS
         "--proxy": flags.proxy or None,
         "--trace": flags.trace or None,
         "--sandbox": flags.sandbox,
-        "--budget-usd": flags.budget_usd,
+        "--max-cost": flags.budget_usd,
         "--budget-tokens": flags.budget_tokens,
     }
     refused = [name for name, value in chosen.items() if value is not None]

@@ -7,7 +7,8 @@ import msgspec
 
 from portico import __version__
 from portico.api.health import HealthIssue, ServerHealth
-from portico.app.error_report import FailureDiagnostics, FailureReport, log_file, make_failure_report
+from portico.app.failure_report import FailureDiagnostics, FailureReport, make_failure_report
+from portico.app.program_log import log_file
 from portico.cli.arguments import CommandParser
 from portico.client.discovery import NoServer, RunningServer, ServerState, UnprovenServer, find_server
 from portico.config.paths import state_folder

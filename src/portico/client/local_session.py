@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator
 from portico.client.client_session import ClientTurn, until_turn_ends
 from portico.domain.events import Event
 from portico.sessions.agent.login import AgentLogin
+from portico.sessions.open_session import OpenSession
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import QuestionAnswer
 from portico.sessions.service import SessionService
-from portico.sessions.session import Session as OpenSession
 from portico.sessions.turn import TurnPrompt
 
 

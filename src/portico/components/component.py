@@ -40,7 +40,7 @@ class Component(ABC):
     def plan(self, context: ComponentContext) -> Sequence[Proxy]:
         """The proxies for one chain. Raises ComponentUnavailable if there is nothing to work with.
 
-        Runs in a thread, with a deadline, after the agent has answered `initialize`.
+        Runs in a thread, with a deadline, when the agent has answered `initialize` and a session is to be opened.
         """
 
     def adapt(self, context: AdapterContext) -> Sequence[Proxy]:

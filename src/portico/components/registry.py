@@ -26,8 +26,8 @@ class BuiltInComponent(msgspec.Struct, frozen=True):
     make: Callable[[], Component]
     on: bool = True
     """Whether the component is on where nothing says otherwise."""
-    adapts_only: bool = False
-    """Whether it supplies what the editor lacks and nothing else, so that it needs no place among the components."""
+    is_adapter: bool = False
+    """Whether it supplies what the editor lacks, and nothing else: it is asked for adapters, and not for proxies."""
 
 
 def component_class(path: str) -> Callable[[], Component]:
@@ -57,7 +57,7 @@ class ComponentChoice(msgspec.Struct, frozen=True, kw_only=True):
     package: str | None = None
     """The installed package that offers it; None if it is built in."""
     options: Mapping[str, Any] = {}
-    adapts_only: bool = False
+    is_adapter: bool = False
 
 
 class ComponentRegistry:
@@ -107,7 +107,7 @@ class ComponentRegistry:
     def _built_in_choices(self, settings: Settings, switches: ComponentSwitches) -> list[ComponentChoice]:
         return [
             msgspec.structs.replace(
-                _choose(name, None, settings.components, switches, on=one.on), adapts_only=one.adapts_only
+                _choose(name, None, settings.components, switches, on=one.on), is_adapter=one.is_adapter
             )
             for name, one in self._built_in.items()
         ]

@@ -1,7 +1,8 @@
-"""A node for one component, whose proxies are chosen when the agent has answered `initialize`.
+"""A node for one component, whose proxies are chosen by what the agent has answered to `initialize`.
 
-Until then it holds the component's place in the chain. The proxies are introduced to each other with the client's
-`initialize` and the agent's answer, as if they had been there from the beginning. A component that fails or does not
+Until then it holds the component's place in the chain. The proxies are chosen before the first session is opened, so
+that the client does not wait for them when it starts. They are shown the client's `initialize` and the agent's answer,
+as if they had been there from the beginning, but cannot change these any more. A component that fails or does not
 answer in time is left out, and tried again when the next session is opened.
 """
 
@@ -47,13 +48,14 @@ class ComponentNode:
         self._hello: Message | None = None
         self._agent_answer: Message | None = None
         self._introduction: asyncio.Future[Message] | None = None
-        self._failed = False
+        self._is_filled = False
+        self._held: list[Message] = []
 
     def join(self, chain: "Chain") -> None:
         self._chain = chain
 
     def wants_from_client(self, message: Message) -> bool:
-        if message.method == INITIALIZE or (self._failed and message.method in OPENING_METHODS):
+        if message.method == INITIALIZE or (not self._is_filled and message.method in OPENING_METHODS):
             return message.is_request
         return any(node.wants_from_client(message) for node in self._nodes)
 
@@ -66,15 +68,17 @@ class ComponentNode:
         if message.method == INITIALIZE:
             self._hello = message
             self._joined_chain().send_right_of(self, message)
-        elif self._failed and message.method in OPENING_METHODS:
-            self.spawn(self._try_again(message), f"{self.name}: trying again")
+        elif not self._is_filled and message.method in OPENING_METHODS:
+            self._held.append(message)
+            if len(self._held) == 1:
+                self.spawn(self._begin(), f"{self.name}: beginning")
         else:
             self._send_right(0, message)
 
     def receive_from_agent(self, message: Message) -> None:
         if self._agent_answer is None and message.method is None:
             self._agent_answer = message
-            self.spawn(self._begin(message), f"{self.name}: beginning")
+            self._joined_chain().send_left_of(self, message)
         else:
             self._send_left(len(self._nodes) - 1, message)
 
@@ -95,25 +99,19 @@ class ComponentNode:
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         self._joined_chain().spawn(work, name)
 
-    async def _begin(self, answer: Message) -> None:
-        if isinstance(answer.result, Raw):
-            answer = await self._fill(answer)
-        self._joined_chain().send_left_of(self, answer)
+    async def _begin(self) -> None:
+        """Choose the proxies, then open the sessions that have waited for them."""
+        if self._hello is not None and self._agent_answer is not None:
+            await self._fill(self._hello, self._agent_answer)
+        held, self._held = self._held, []
+        for opening in held:
+            self._send_right(0, opening)
 
-    async def _try_again(self, opening: Message) -> None:
-        self._failed = False
-        if self._agent_answer is not None:
-            await self._fill(self._agent_answer)
-        self._send_right(0, opening)
-
-    async def _fill(self, answer: Message) -> Message:
-        """Plan and introduce the proxies; the answer to `initialize` as they leave it."""
-        assert self._hello is not None
+    async def _fill(self, hello: Message, answer: Message) -> None:
         problem: str
         try:
             async with asyncio.timeout(self._seconds):
-                proxies = await self._plan(self._hello.params, outcome(answer))
-                answer = await self._introduce(proxies, self._hello)
+                await self._introduce(await self._plan(hello.params, outcome(answer)), hello)
         except TimeoutError:
             problem = f"It did not start within {self._seconds:g} s."
         except RpcError as error:
@@ -122,15 +120,14 @@ class ComponentNode:
             log.exception("the component %s failed", self.name)
             problem = f"{type(error).__name__}: {error}"
         else:
+            self._is_filled = True
             self._report(self.name, None)
-            return answer
-        self._nodes, self._introduction, self._failed = (), None, True
+            return
+        self._nodes, self._introduction = (), None
         self._report(self.name, problem)
-        return answer
 
-    async def _introduce(self, proxies: Sequence[Proxy], hello: Message) -> Message:
+    async def _introduce(self, proxies: Sequence[Proxy], hello: Message) -> None:
         """Let the proxies see `initialize` and the agent's answer. RpcError if one of them refuses."""
-        assert self._agent_answer is not None
         self._nodes = tuple(map(ProxyNode, proxies))
         for node in self._nodes:
             node.join(self)
@@ -139,7 +136,6 @@ class ComponentNode:
         answer = await self._introduction
         self._introduction = None
         outcome(answer)
-        return answer
 
     def _send_right(self, place: int, message: Message) -> None:
         for node in self._nodes[place:]:

@@ -1,6 +1,7 @@
-"""Changes one member of a JSONC document and keeps its comments and order."""
+"""Changes members of a JSONC document and keeps its comments and order."""
 
 import re
+from collections.abc import Sequence
 
 from portico.domain.errors import InvalidInput
 
@@ -27,6 +28,20 @@ class _Member:
         self.start = start
         self.value_start = -1
         self.value_end = -1
+
+
+def with_path(text: str, names: Sequence[str], value: str | None) -> str:
+    """Return the document with a member of nested objects set to JSON text, or removed with None."""
+    name, *rest = names
+    if not rest:
+        return with_member(text, name, value)
+    found = [one for one in _members(text)[1] if one.name == name] if text.strip() else []
+    if found:
+        start, end = found[-1].value_start, found[-1].value_end
+        return text[:start] + with_path(text[start:end], rest, value) + text[end:]
+    if value is None:
+        return text
+    return with_member(text, name, with_path("{}", rest, value).replace("\n", "\n  "))
 
 
 def with_member(text: str, name: str, value: str | None) -> str:

@@ -1,12 +1,17 @@
 """Settings of model providers, prices and budgets."""
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 
 from portico.domain.errors import InvalidInput
 
 _Number = TypeVar("_Number", int, float)
+
+BudgetScope = Literal["turn", "session", "day"]
+MODEL_VARIABLE = "PORTICO_MODEL"
+"""Sets Porter's model for one run, overriding the settings."""
 
 
 class _Written(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -75,6 +80,14 @@ class BudgetSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     session: Allowance = Allowance()
     day: Allowance = Allowance()
 
+    def over(self, other: "BudgetSetting") -> "BudgetSetting":
+        """Return these limits, with those of the other where these are None."""
+        return BudgetSetting(
+            turn=self.turn.over(other.turn),
+            session=self.session.over(other.session),
+            day=self.day.over(other.day),
+        )
+
     def at_most(self, other: "BudgetSetting") -> "BudgetSetting":
         """Return the lower limits of both."""
         return BudgetSetting(
@@ -101,6 +114,24 @@ def parse_allowance(text: str) -> Allowance:
             else msgspec.structs.replace(found, tokens=int(number))
         )
     return found
+
+
+def budget_variable(scope: BudgetScope) -> str:
+    """Return the environment variable that sets a budget for one run."""
+    return f"PORTICO_BUDGET_{scope.upper()}"
+
+
+def budgets_of_environment(environ: Mapping[str, str]) -> BudgetSetting:
+    """Return the budgets set in the environment. Raises InvalidInput for a bad variable."""
+    found: dict[str, Allowance] = {}
+    for scope in get_args(BudgetScope):
+        if text := environ.get(budget_variable(scope), "").strip():
+            try:
+                found[scope] = parse_allowance(text)
+            except InvalidInput as error:
+                message = f"{budget_variable(scope)}: {error.message}"
+                raise InvalidInput(message, suggestion=error.suggestion) from error
+    return BudgetSetting(**found)
 
 
 def _number(word: str, scales: dict[str, float]) -> float | None:

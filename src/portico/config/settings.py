@@ -8,8 +8,10 @@
 | `components`         | user    | user → workspace if trusted; only what the user installed |
 | `model`              | user    | user → workspace if trusted                               |
 | `models`             | user    | user → workspace if trusted                               |
-| `budgets`            | both    | the lower of each, trusted or not                         |
+| `budgets`            | user    | user; a workspace, trusted or not, can only lower each    |
+| `maxCostUsd`         | user    | user → built-in; a workspace can only lower it            |
 | `mcpServers`         | user    | user → workspace if trusted                               |
+| `languageServers`    | user    | user → workspace if trusted                               |
 | `permissions.allow`  | user    | user and workspace if trusted                             |
 | `permissions.deny`   | both    | all of them, trusted or not                               |
 | `review.mode`        | user    | user → workspace if trusted → built-in                    |
@@ -17,24 +19,26 @@
 | `review.deny`        | both    | all of them, trusted or not                               |
 | `review.linked`      | user    | user only                                                 |
 | `sandbox`            | user    | user; a workspace, trusted or not, may ask for more       |
+| `promptDirectories`  | project | workspace, then user, then built-in: all are searched     |
+| `sessionVariables`   | project | workspace, then user: both files are read                 |
 | `trustedWorkspaces`  | user    | user only                                                 |
 | `trustedPackages`    | user    | user only                                                 |
 
-An untrusted workspace can only restrict: it can deny, and lower budgets.
+An untrusted workspace can only restrict, and supply texts: it can deny, lower budgets, and name folders of its own
+with prompts and variables.
 A broken workspace file counts as empty and is reported in `Settings.problems`; a broken user file is an error.
 Flags and environment variables override all of these, and are handled by the commands.
 """
 
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import msgspec
 
 from portico.config.jsonc import to_json
-from portico.config.jsonc_editor import with_member
+from portico.config.language_server_settings import LanguageServerSetting
 from portico.config.mcp_settings import McpServerSetting
 from portico.config.model_settings import BudgetSetting, ProviderSetting
 from portico.config.paths import expand_user_path
@@ -43,18 +47,19 @@ from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.domain.reviews import ReviewMode
 from portico.domain.values import ToolKind
-from portico.files.locks import locked
-from portico.files.private import make_private_folder
 from portico.files.regular import read_regular
 
 DEFAULT_AGENT = "porter"
 AGENT_VARIABLE = "PORTICO_AGENT"
 """Sets the agent for one run, overriding the settings."""
 DEFAULT_MODE: ReviewMode = "direct"
+DEFAULT_MAX_COST_USD = 1.0
+"""What a turn of Porter may cost unless the user chooses another limit."""
 WORKSPACE_FILE = Path(".portico") / "settings.json"
-_LIMIT_BYTES = 1024 * 1024
+PROMPT_FOLDER = Path(".portico") / "prompts"
+MAX_SETTINGS_BYTES = 1024 * 1024
 _RULE_KINDS = frozenset((*get_args(ToolKind), "all"))
-_ENCODING = "utf-8-sig"
+SETTINGS_ENCODING = "utf-8-sig"
 """UTF-8, with or without a byte order mark."""
 _MEND = "Fix the file, or move it away to start over."
 _LINE_FEED = b"\n"
@@ -79,6 +84,7 @@ class AgentSetting(ProgramSetting, frozen=True, kw_only=True, rename="camel", fo
     bypass_permissions: bool = False
 
 
+MaxCost = Annotated[float, msgspec.Meta(ge=0)]
 ComponentSetting = bool | dict[str, Any]
 """Whether a component is on; options switch it on too."""
 
@@ -100,6 +106,13 @@ class ReviewSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     linked: tuple[str, ...] = ()
 
 
+class OwnedPaths(msgspec.Struct, frozen=True, kw_only=True):
+    """Absolute paths that the workspace and the user chose."""
+
+    workspace: tuple[str, ...] = ()
+    user: tuple[str, ...] = ()
+
+
 class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The content of one settings.json."""
 
@@ -110,7 +123,11 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     model: str | None = None
     models: dict[str, ProviderSetting] = {}
     budgets: BudgetSetting = BudgetSetting()
+    max_cost_usd: MaxCost | None = None
+    prompt_directories: tuple[str, ...] | None = None
+    session_variables: str | None = None
     mcp_servers: dict[str, McpServerSetting] = {}
+    language_servers: dict[str, LanguageServerSetting] = {}
     permissions: PermissionSetting = PermissionSetting()
     review: ReviewSetting = ReviewSetting()
     sandbox: SandboxSetting = SandboxSetting()
@@ -128,11 +145,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     model: str | None
     models: dict[str, ProviderSetting]
     budgets: BudgetSetting
+    max_cost_usd: float
+    prompt_directories: OwnedPaths
+    session_variables: OwnedPaths
     mcp_servers: dict[str, McpServerSetting]
+    language_servers: dict[str, LanguageServerSetting]
     permissions: PermissionSetting
     review: ReviewSetting
     sandbox: SandboxSetting
-    trusted: bool
+    trusted: bool = False
     trusted_packages: tuple[str, ...] = ()
     """Installed packages whose proxies and components may run inside Portico."""
     problems: tuple[str, ...] = ()
@@ -148,7 +169,15 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
     """Read and merge both files. Raises InvalidInput for a broken user file."""
     user = read_user_settings(config_folder)
     trusted = any(_is_same(expand_user_path(folder), workspace) for folder in user.trusted_workspaces)
-    project, problems = _read_workspace(workspace, trusted=trusted)
+    project, problems = read_workspace_settings(workspace, trusted=trusted)
+    settings = merge_settings(user, project, config_folder, workspace)
+    return msgspec.structs.replace(settings, trusted=trusted, problems=problems)
+
+
+def merge_settings(
+    user: SettingsFile, project: SettingsFile, config_folder: Path, workspace: Path
+) -> Settings:
+    """Return the effective settings of both files, of which the project's has only what it may decide."""
     return Settings(
         agent=project.agent or user.agent or DEFAULT_AGENT,
         agents={**project.agents, **user.agents},
@@ -157,7 +186,17 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
         model=user.model or project.model,
         models={**project.models, **user.models},
         budgets=user.budgets.at_most(project.budgets),
+        max_cost_usd=_max_cost(user, project),
+        prompt_directories=OwnedPaths(
+            workspace=_beneath(workspace, project.prompt_directories or (str(PROMPT_FOLDER),)),
+            user=_beneath(config_folder, user.prompt_directories or (PROMPT_FOLDER.name,)),
+        ),
+        session_variables=OwnedPaths(
+            workspace=_beneath(workspace, _listed(project.session_variables)),
+            user=_beneath(config_folder, _listed(user.session_variables)),
+        ),
         mcp_servers={**project.mcp_servers, **user.mcp_servers},
+        language_servers={**project.language_servers, **user.language_servers},
         permissions=PermissionSetting(
             allow=user.permissions.allow + project.permissions.allow,
             deny=user.permissions.deny + project.permissions.deny,
@@ -169,17 +208,15 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
             linked=user.review.linked,
         ),
         sandbox=user.sandbox.at_least(project.sandbox),
-        trusted=trusted,
         trusted_packages=user.trusted_packages,
-        problems=problems,
     )
 
 
-def _read_workspace(workspace: Path, *, trusted: bool) -> tuple[SettingsFile, tuple[str, ...]]:
+def read_workspace_settings(workspace: Path, *, trusted: bool) -> tuple[SettingsFile, tuple[str, ...]]:
     """Return the valid part of a workspace's file, and the problems of the rest."""
     path = workspace / WORKSPACE_FILE
     try:
-        found = _read(path)
+        found = read_settings_file(path)
     except InvalidInput as error:
         return SettingsFile(), (f"{error.message} The settings of this folder are ignored.",)
     rules = found.permissions
@@ -192,10 +229,30 @@ def _read_workspace(workspace: Path, *, trusted: bool) -> tuple[SettingsFile, tu
             permissions=PermissionSetting(deny=deny),
             review=ReviewSetting(deny=found.review.deny),
             sandbox=SandboxSetting(level=found.sandbox.level, required=found.sandbox.required),
+            max_cost_usd=found.max_cost_usd,
+            prompt_directories=found.prompt_directories,
+            session_variables=found.session_variables,
         )
         return narrowing, problems
     kept = PermissionSetting(allow=tuple(filter(_is_rule, rules.allow)), deny=deny)
     return msgspec.structs.replace(found, permissions=kept), problems
+
+
+def _max_cost(user: SettingsFile, project: SettingsFile) -> float:
+    """Return the cost limit of a turn: the user's or the built-in one, or a lower one of the workspace."""
+    chosen = (user.max_cost_usd, user.budgets.turn.dollars)
+    allowed = min((one for one in chosen if one is not None), default=DEFAULT_MAX_COST_USD)
+    narrowed = (project.max_cost_usd, project.budgets.turn.dollars)
+    return min([allowed, *(one for one in narrowed if one is not None)])
+
+
+def _listed(path: str | None) -> tuple[str, ...]:
+    return () if path is None else (path,)
+
+
+def _beneath(folder: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return paths as absolute ones: `~` is the user's home, and relative ones begin at the folder."""
+    return tuple(os.path.normpath(folder / expand_user_path(path)) for path in paths)
 
 
 def _is_rule(text: str) -> bool:
@@ -217,108 +274,12 @@ def linked_folders(config_folder: Path) -> tuple[str, ...]:
 
 def read_user_settings(config_folder: Path) -> SettingsFile:
     """Read the user's settings. Raises InvalidInput for a broken file."""
-    return _read(config_folder / "settings.json")
+    return read_settings_file(config_folder / "settings.json")
 
 
-_DESCRIPTIONS = {
-    "agent": "the agent of new sessions",
-    "agents": "custom agents, by name",
-    "proxies": "proxy programs that can join the chain to any agent",
-    "components": "components of the chain: on, off or options, by name",
-    "model": "Porter's model, as provider:model",
-    "models": "model providers: addresses, key variables, prices",
-    "budgets": "what Porter may spend in a turn, a session and a day",
-    "mcpServers": "MCP servers whose tools every agent gets",
-    "permissions": "permission rules that allow or deny without asking",
-    "review": "how changes reach your files, and which files they may reach",
-    "sandbox": "the sandbox of agents, and exceptions from it",
-    "trustedWorkspaces": "folders whose settings may choose programs and permissions",
-    "trustedPackages": "installed packages whose proxies and components may run inside Portico",
-}
-
-
-class SettingDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """The effective value of a setting, and its source."""
-
-    name: str
-    value_json: str
-    source: str
-    description: str
-
-
-def describe_settings(config_folder: Path, workspace: Path) -> list[SettingDescription]:
-    """Return all settings with their effective values and sources."""
-    settings = load_settings(config_folder, workspace)
-    project, _ = _read_workspace(workspace, trusted=settings.trusted)
-    holds = msgspec.to_builtins(settings)
-    from_user, from_project, initial = map(
-        msgspec.to_builtins, (read_user_settings(config_folder), project, SettingsFile())
-    )
-    described = []
-    for name, description in _DESCRIPTIONS.items():
-        of_user, of_project = from_user[name] != initial[name], from_project[name] != initial[name]
-        project_wins = of_project and name in holds and (name == "agent" or not of_user)
-        source = "workspace" if project_wins else "user" if of_user else "built-in"
-        described.append(
-            SettingDescription(
-                name=name,
-                value_json=msgspec.json.encode(holds.get(name, from_user[name])).decode(),
-                source=source,
-                description=description,
-            )
-        )
-    return described
-
-
-def change_user_settings(config_folder: Path, changes: Sequence[tuple[str, str]]) -> None:
-    """Set user settings by name to JSON values; an empty value removes one. All or none are written."""
-    path = config_folder / "settings.json"
+def read_settings_file(path: Path) -> SettingsFile:
     try:
-        make_private_folder(config_folder)
-        with locked(path.with_suffix(".lock")):
-            text = read_regular(path, limit=_LIMIT_BYTES).decode(_ENCODING) if path.exists() else ""
-            _write(path, _changed(text, changes, path))
-    except OSError as error:
-        raise InvalidInput(
-            f"{path} cannot be written: {error.strerror}.",
-            suggestion="Check that its folder exists and is writable, or set PORTICO_HOME to another folder.",
-        ) from error
-
-
-def _changed(text: str, changes: Sequence[tuple[str, str]], path: Path) -> str:
-    for name, value in changes:
-        if name not in _DESCRIPTIONS:
-            known = ", ".join(_DESCRIPTIONS)
-            raise InvalidInput(f'Unknown setting "{name}".', suggestion=f"Settings: {known}.")
-        _check_value(name, value)
-        text = with_member(text, name, value or None)
-    _decode(text, path)
-    return text
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace the file atomically. If it is a link, its target is replaced."""
-    place = Path(os.path.realpath(path))
-    fresh = place.with_suffix(".new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(place)
-
-
-def _check_value(name: str, value: str) -> None:
-    """Parse one JSON value. Raises InvalidInput for invalid JSON."""
-    try:
-        codecs.decode_json(value or "null")
-    except msgspec.DecodeError as error:
-        raise InvalidInput(f"The value of {name} is not JSON: {error}") from error
-
-
-def _read(path: Path) -> SettingsFile:
-    try:
-        text = read_regular(path, limit=_LIMIT_BYTES).decode(_ENCODING)
+        text = read_regular(path, limit=MAX_SETTINGS_BYTES).decode(SETTINGS_ENCODING)
     except FileNotFoundError:
         return SettingsFile()
     except UnicodeDecodeError as error:
@@ -327,10 +288,10 @@ def _read(path: Path) -> SettingsFile:
         ) from error
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.", suggestion=_MEND) from error
-    return _decode(text, path)
+    return decode_settings(text, path)
 
 
-def _decode(text: str, path: Path) -> SettingsFile:
+def decode_settings(text: str, path: Path) -> SettingsFile:
     plain = to_json(text).encode()
     try:
         return codecs.decode_json(plain, SettingsFile)

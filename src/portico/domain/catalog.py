@@ -66,12 +66,23 @@ class PromptEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     description: str
-    origin: Literal["workspace", "user"]
+    origin: Literal["workspace", "user", "built-in"]
+    path: str
     problem: str = ""
+    tags: tuple[str, ...] = ()
+    version: str = ""
+    variables: tuple["PromptBlank", ...] = ()
+    model: str = ""
+    mode: str = ""
+    output: str = ""
+    budget: str = ""
+    fingerprint: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class PromptBlank(msgspec.Struct, frozen=True, kw_only=True):
-    """A place in a prompt for the person to fill in."""
+    """A place in a prompt for the person to fill in, or may do if it has a default."""
 
     name: str
     description: str = ""
+    default: str | None = None

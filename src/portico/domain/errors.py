@@ -16,7 +16,8 @@
     │   ├── AgentReported            INTERNAL            answered with an error of its own
     │   ├── MalformedEvent           MALFORMED_EVENT     not what the protocol says
     │   ├── WindowLost               NETWORK_TIMEOUT     an attached editor that was closed, or is silent
-    │   └── WindowRefused            INTERNAL            an attached editor that would not, or could not
+    │   ├── WindowRefused            INTERNAL            an attached editor that would not, or could not
+    │   └── LanguageServerFailed     INTERNAL            missing, crashed, silent, or without an answer
     ├── ModelFailed                  the model behind the agent
     │   ├── ContextLimit             CONTEXT_LIMIT       the conversation no longer fits
     │   ├── ModelTimedOut            NETWORK_TIMEOUT     silent, unreachable, or broke off
@@ -208,6 +209,12 @@ class WindowLost(PeerFailed):
 
 class WindowRefused(PeerFailed):
     """An attached editor has not done what it was asked to, and will not."""
+
+    code = ErrorCode.INTERNAL
+
+
+class LanguageServerFailed(PeerFailed):
+    """A language server could not be started, has ended, or did not answer."""
 
     code = ErrorCode.INTERNAL
 

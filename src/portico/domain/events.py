@@ -1,8 +1,7 @@
 """Events of a session: immutable, typed facts, numbered by `seq` without gaps.
 
-A payload is one frozen struct per kind. Its JSON is what the store keeps and what every door
-shows, in camelCase. Values that an agent sent and that Portico does not need to understand
-stay as the JSON they came in (`msgspec.Raw`), so nothing is lost on the way.
+A payload is one frozen struct per kind. The store keeps its JSON, in camelCase, and every door shows it. Values
+of agents that Portico does not need to understand stay as the JSON they came in (`msgspec.Raw`).
 """
 
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from portico.domain.errors import ErrorCode, ErrorDetails
 from portico.domain.ids import SessionId, TurnId
+from portico.domain.problems import FileProblems
 from portico.domain.reviews import (
     CheckpointMoment,
     ProposalOrigin,
@@ -30,6 +30,7 @@ from portico.domain.values import (
     PermissionOption,
     PermissionScope,
     PlanEntry,
+    PromptReference,
     QuestionField,
     QuestionValue,
     TerminalOutput,
@@ -77,12 +78,13 @@ class StateChanged(Payload, frozen=True):
 
 
 class PromptSubmitted(Payload, frozen=True):
-    """A prompt that a person sent. `prompt_id` is set if it waited in the queue."""
+    """A prompt that a person sent. `prompt_id` is set if it waited in the queue, `prompt` if it is from a file."""
 
     kind = "prompt_submitted"
     text: str
     blocks: tuple[Raw, ...] = ()
     prompt_id: str | None = None
+    prompt: PromptReference | None = None
 
 
 class TextDelta(Payload, frozen=True):
@@ -111,7 +113,6 @@ class ToolStarted(Payload, frozen=True):
     input: Raw | UnsetType = UNSET
     output: Raw | UnsetType = UNSET
     read_only: bool = False
-    """Whether the tool changes nothing, by the word of an MCP server that is trusted."""
 
 
 class ToolUpdated(Payload, frozen=True):
@@ -128,6 +129,8 @@ class ToolUpdated(Payload, frozen=True):
     output: Raw | UnsetType = UNSET
     grown: TextGrowth | None = None
     terminal: TerminalOutput | None = None
+    problems: tuple[FileProblems, ...] | None = None
+    """All problems that the call has added and removed so far; it may come after the call has ended."""
 
 
 class ToolCompleted(Payload, frozen=True):
@@ -310,10 +313,7 @@ class CheckpointCreated(Payload, frozen=True):
 
 
 class CheckpointRestored(Payload, frozen=True):
-    """The working tree is as it was then; as it was before that is kept too.
-
-    What the person had changed since is in the proposal, if there was anything.
-    """
+    """The working tree is as it was then; the state before is kept, and the person's changes since are in the proposal."""
 
     kind = "checkpoint_restored"
     checkpoint_id: str

@@ -12,6 +12,7 @@ _FOLDERS = {
     **dict.fromkeys((".vscode", ".idea", ".fleet", ".vs", ".zed", ".devcontainer"), "an editor"),
     **dict.fromkeys(
         (
+            ".agents",
             ".claude",
             ".cursor",
             ".codex",

@@ -170,6 +170,14 @@ class AgentSession(Value, frozen=True):
     sandbox: SandboxStatus | None = None
 
 
+class PromptReference(Value, frozen=True):
+    """A prompt file, as it was when it was used. `fingerprint` is the SHA-256 of the file."""
+
+    name: str
+    fingerprint: str
+    version: str | None = None
+
+
 class ForkedFrom(Value, frozen=True):
     """The origin of a fork's events, and the id that the agent used for it then."""
 

@@ -8,7 +8,21 @@ from typing import Literal
 from portico.domain.ids import SessionId
 from portico.domain.values import Value
 
-LookupKind = Literal["definition", "references", "symbols", "hover", "diagnostics"]
+LookupKind = Literal[
+    "definition",
+    "references",
+    "symbols",
+    "hover",
+    "diagnostics",
+    "type_definition",
+    "implementations",
+    "callers",
+    "callees",
+]
+WINDOW_LOOKUPS: frozenset[LookupKind] = frozenset(
+    {"definition", "references", "symbols", "hover", "diagnostics"}
+)
+"""What an attached window can be asked; language servers answer the rest."""
 Severity = Literal["error", "warning", "information", "hint"]
 
 
@@ -76,11 +90,33 @@ class CodeProblem(Value, frozen=True):
 
 
 class CodeLookupResult(Value, frozen=True):
-    """The answer of an editor's language features. `words` is the hover text, as Markdown."""
+    """The answer of an editor's language features, or of a language server. `words` is the hover text, as Markdown.
+
+    `total` counts the places where only the first were kept; `note` says what the answer lacks.
+    """
 
     places: tuple[CodeLocation, ...] = ()
     problems: tuple[CodeProblem, ...] = ()
     words: str = ""
+    total: int = 0
+    note: str = ""
+
+
+class CodeFileEdit(Value, frozen=True):
+    """The whole new text of a file; None to delete it."""
+
+    path: str
+    content: str | None = None
+    edits: int = 1
+    """How many places change."""
+
+
+class CodeAction(Value, frozen=True):
+    """A change that a language server offers for a place."""
+
+    title: str
+    kind: str = ""
+    preferred: bool = False
 
 
 class TerminalCommand(Value, frozen=True):

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
+from portico.domain.problems import Problem
 from portico.domain.windows import WindowIntroduction, WindowResult, WindowTool, WindowUpdate
+from portico.editors.problem_reports import WindowProblems
 from portico.editors.window import AttachedWindow
 from portico.editors.window_folders import WindowFolders
 from portico.sessions.ports import Clock
@@ -26,6 +28,7 @@ class AttachedWindows:
         self._tell = tell
         self._windows: dict[str, AttachedWindow] = {}
         self._order = itertools.count(1)
+        self.problems = WindowProblems()
 
     def of(self, workspace: Path) -> AttachedWindow | None:
         """The focused window of a folder, else the one that was used last."""
@@ -53,6 +56,7 @@ class AttachedWindows:
         finally:
             del self._windows[window.id]
             window.leave()
+            self.problems.forget(window.id)
 
     def reply(self, request_id: str, answer: WindowResult) -> None:
         for window in self._windows.values():
@@ -68,6 +72,10 @@ class AttachedWindows:
         self, editor_id: str, session_id: SessionId | None, tools: Sequence[WindowTool] | None
     ) -> None:
         self._attached(editor_id).update_tools(session_id, tools)
+
+    def update_problems(self, editor_id: str, path: str, problems: Sequence[Problem]) -> None:
+        real = self._attached(editor_id).folders.real(path)
+        self.problems.update(editor_id, real, problems)
 
     def update_status(self, editor_id: str, unsaved: Sequence[str], *, focused: bool) -> None:
         window = self._attached(editor_id)

@@ -4,7 +4,6 @@ A stopped command is killed with all its child processes.
 """
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -19,6 +18,7 @@ from portico.porter.markdown import code_block
 from portico.processes.executables import CannotRun
 from portico.processes.process_group import ProcessGroup, spawn
 from portico.processes.tasks import silence_failure
+from portico.project.plain_text import plain_text
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.rpc.streams import READ_SIZE
 from portico.sandbox.wrapper import sandbox_wrapper
@@ -28,8 +28,6 @@ _SHOWN_TAIL = 8 * 1024
 _SHOW_EVERY = 0.1
 _LAST_CALL_SECONDS = 5.0
 _GRACE = 2.0
-
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_].*?(?:\x07|\x1b\\|\Z)|[ -/]*[0-~])", re.DOTALL)
 
 Show = Callable[[schema.ToolCallContent], None]
 
@@ -53,8 +51,7 @@ class CommandResult(msgspec.Struct, frozen=True):
 
     def plain_output(self) -> str:
         """Return the output without escape sequences and overwritten lines."""
-        text = _ESCAPES.sub("", self.output).replace("\r\n", "\n")
-        return "\n".join(line.rpartition("\r")[2] for line in text.split("\n"))
+        return plain_text(self.output)
 
 
 class RunningCommand(Protocol):

@@ -22,7 +22,7 @@ from typing import Any
 
 from portico.processes.descendants import Descendant, descendants, group_exists, group_lives
 from portico.processes.executables import CannotRun, find_program
-from portico.processes.pipe_reader import PipeReader
+from portico.processes.pipe_reader import PipeProtocol, PipeReader
 
 PIPE_LIMIT = 256 * 1024
 """Up to twice as many bytes of a program's output are buffered; then it waits until they are read."""
@@ -77,15 +77,12 @@ _MARK = "PORTICO_PROCESS_GROUP"
 _SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class _OutputPipe(asyncio.Protocol):
+class _OutputPipe(PipeProtocol):
     """Feeds a program's output to its reader as it is read. asyncio's own protocol would pass it on later."""
 
     def __init__(self, reader: PipeReader, original: asyncio.BaseProtocol) -> None:
-        self._reader = reader
+        super().__init__(reader)
         self._original = original
-
-    def data_received(self, data: bytes) -> None:
-        self._reader.feed_data(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._original.connection_lost(exc)
@@ -98,24 +95,33 @@ class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
         super().__init__(limit=PIPE_LIMIT, loop=loop)
         self.exited = asyncio.Event()
         self.read_out = asyncio.Event()
-        self._outputs: set[int] = set()
+        self.readers: dict[int, PipeReader] = {}
+        """By the number of the descriptor: 1 for output, 2 for error output."""
+        self._open: set[int] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         assert isinstance(transport, asyncio.SubprocessTransport)
-        # The same as the base class makes for it, but one that can pass bytes on as they arrive.
-        self.output = PipeReader(PIPE_LIMIT)
-        pipe = transport.get_pipe_transport(1)
-        if isinstance(pipe, asyncio.ReadTransport):
-            self.output.set_transport(pipe)
-            pipe.set_protocol(_OutputPipe(self.output, pipe.get_protocol()))
-        self.stdout = self.output
-        self._outputs = {1} if self.stderr is None else {1, 2}
+        for number in (1, 2):
+            pipe = transport.get_pipe_transport(number)
+            if isinstance(pipe, asyncio.ReadTransport):
+                # In place of the reader of the base class, which cannot pass bytes on as they arrive.
+                reader = self.readers[number] = PipeReader(PIPE_LIMIT)
+                reader.set_transport(pipe)
+                pipe.set_protocol(_OutputPipe(reader, pipe.get_protocol()))
+        self._open = set(self.readers)
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        """Take output that arrived before `connection_made`."""
+        assert isinstance(data, bytes)
+        self.readers[fd].feed_data(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         super().pipe_connection_lost(fd, exc)
-        self._outputs.discard(fd)
-        if not self._outputs:
+        if (reader := self.readers.get(fd)) is not None:
+            reader.end(exc)
+        self._open.discard(fd)
+        if not self._open:
             self.read_out.set()
 
     def process_exited(self) -> None:
@@ -166,11 +172,11 @@ class ProcessGroup:
 
     @property
     def stdout(self) -> PipeReader:
-        return self._pipes.output
+        return self._pipes.readers[1]
 
     @property
-    def stderr(self) -> asyncio.StreamReader | None:
-        return self._pipes.stderr
+    def stderr(self) -> PipeReader | None:
+        return self._pipes.readers.get(2)
 
     @property
     def running(self) -> bool:
@@ -230,10 +236,10 @@ class ProcessGroup:
         """End outputs that a daemon holds open which got away. One that is not being read has bytes left in it."""
         if self._pipes.read_out.is_set():
             return
-        for number, reader in ((1, self._pipes.stdout), (2, self._pipes.stderr)):
+        for number, reader in self._pipes.readers.items():
             output = self._transport.get_pipe_transport(number)
-            # Not every Python 3.11 can say of a pipe whether it is being read; what reads it knows.
-            if output is not None and not getattr(reader, "_paused", False):
+            # Not every Python 3.11 can say of a pipe whether it is being read; its reader can.
+            if output is not None and not reader.is_paused:
                 output.close()
         self._let_go_later()
 

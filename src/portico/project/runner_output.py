@@ -4,6 +4,8 @@ import re
 
 import msgspec
 
+from portico.project.failed_tests import FailedTest, read_failed_tests
+
 _PYTEST = re.compile(r"^=* ?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s", re.MULTILINE)
 _PYTEST_PART = re.compile(r"(\d+) ([a-z]+)")
 _UNITTEST = re.compile(r"^Ran (\d+) tests? in .*?^(OK|FAILED)(?: \((.*)\))?", re.MULTILINE | re.DOTALL)
@@ -13,23 +15,16 @@ _GO_PACKAGE = re.compile(r"^(ok|FAIL)\s+(\S+)\s+(?:[\d.]+s|\(cached\)|\[)", re.M
 _JEST = re.compile(r"^\s*Tests:?\s+((?:\d+ \w+(?:, | \| )?)+)", re.MULTILINE)
 _NODE = re.compile(r"^(?:#|ℹ) (pass|fail|skipped) (\d+)", re.MULTILINE)
 _MOCHA = re.compile(r"^\s+(\d+) (passing|failing|pending)", re.MULTILINE)
-_FAILURES = (
-    re.compile(r"^(?:FAILED|ERROR) (\S+::\S+|\S+\.py)", re.MULTILINE),
-    re.compile(r"^(?:FAIL|ERROR): (\S+ \(.*\))", re.MULTILINE),
-    re.compile(r"^test (\S+) \.\.\. FAILED", re.MULTILINE),
-    re.compile(r"^\s*--- FAIL: (\S+)", re.MULTILINE),
-    re.compile(r"^\s*(?:✖|✕|×) (.+?)(?: \([\d.]+ ?ms\))?$", re.MULTILINE),
-)
 
 
 class SuiteResult(msgspec.Struct, frozen=True):
-    """Counts of tests by outcome, as far as the output has them, and the names of failed tests."""
+    """Counts of tests by outcome, as far as the output has them, and the failed tests."""
 
     passed: int | None = None
     failed: int | None = None
     skipped: int = 0
     what: str = "test"
-    failures: tuple[str, ...] = ()
+    failed_tests: tuple[FailedTest, ...] = ()
 
     @property
     def is_known(self) -> bool:
@@ -37,16 +32,12 @@ class SuiteResult(msgspec.Struct, frozen=True):
 
 
 def read_result(output: str) -> SuiteResult:
+    failed = read_failed_tests(output)
     for reader in (_pytest, _unittest, _cargo, _node, _jest, _mocha, _go):
         result = reader(output)
         if result is not None:
-            return msgspec.structs.replace(result, failures=_failures(output))
-    return SuiteResult(failures=_failures(output))
-
-
-def _failures(output: str) -> tuple[str, ...]:
-    found = (name.strip() for pattern in _FAILURES for name in pattern.findall(output))
-    return tuple(dict.fromkeys(found))
+            return msgspec.structs.replace(result, failed_tests=failed)
+    return SuiteResult(failed_tests=failed)
 
 
 def _pytest(output: str) -> SuiteResult | None:

@@ -69,14 +69,7 @@ def _node(project: ProjectFolder) -> Iterator[ProjectCommand | str]:
     script = project.package("scripts", "test")
     if not isinstance(script, str) or not script.strip() or _NO_TESTS_YET in script:
         return
-    manager = next(
-        (
-            name
-            for name, lock in (("pnpm", "pnpm-lock.yaml"), ("yarn", "yarn.lock"), ("bun", "bun.lock*"))
-            if project.has(lock)
-        ),
-        "npm",
-    )
+    manager = node_manager(project)
     program = project.program(manager)
     if program is None:
         yield f"package.json has a test script, but {manager} was not found"
@@ -87,8 +80,18 @@ def _node(project: ProjectFolder) -> Iterator[ProjectCommand | str]:
         )
 
 
+def node_manager(project: ProjectFolder) -> str:
+    """Return the package manager whose lockfile the project has; npm if none."""
+    managers = (("pnpm", "pnpm-lock.yaml"), ("yarn", "yarn.lock"), ("bun", "bun.lock*"))
+    return next((name for name, lock in managers if project.has(lock)), "npm")
+
+
 def _compiled(project: ProjectFolder) -> Iterator[ProjectCommand | str]:
-    for sign, program, rest in (("Cargo.toml", "cargo", ("test",)), ("go.mod", "go", ("test", "./..."))):
+    for sign, program, rest in (
+        ("Cargo.toml", "cargo", ("test",)),
+        ("go.mod", "go", ("test", "./...")),
+        ("pom.xml", "mvn", ("-B", "test")),
+    ):
         if project.has(sign) is None:
             continue
         path = project.program(program)

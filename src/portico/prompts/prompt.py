@@ -3,49 +3,66 @@
 import hashlib
 from collections.abc import Mapping
 from difflib import get_close_matches
+from types import MappingProxyType
 
 import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.prompts.errors import InvalidPrompt
-from portico.prompts.front_matter import PromptVariable, split_front_matter
+from portico.prompts.front_matter import FrontMatter, PromptVariable, split_front_matter
 from portico.prompts.template import PromptTemplate, parse_template
 
 MAX_PROMPT_BYTES = 256 * 1024
 
 
 class RenderedPrompt(msgspec.Struct, frozen=True):
-    """A rendered prompt, the values given, and the defaults used for the rest."""
+    """A rendered prompt with the values of its variables: those given, those of the session, and defaults."""
 
     text: str
     given: dict[str, str]
+    session: dict[str, str]
     defaults: dict[str, str]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of all variables."""
+        return tuple(sorted({**self.defaults, **self.session, **self.given}))
 
 
 class CatalogPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """A prompt. `text` is the file without its front matter; `digest` is the SHA-256 of the whole file."""
 
     digest: str
-    description: str
-    variables: tuple[PromptVariable, ...]
+    matter: FrontMatter
     text: str
     template: PromptTemplate
     warnings: tuple[str, ...]
 
-    def fill(self, name: str, values: Mapping[str, str]) -> RenderedPrompt:
-        """Render the text with values. Raises InvalidInput for a missing or unknown value."""
+    @property
+    def description(self) -> str:
+        return self.matter.description
+
+    @property
+    def variables(self) -> tuple[PromptVariable, ...]:
+        return self.matter.variables
+
+    def fill(
+        self, name: str, values: Mapping[str, str], session: Mapping[str, str] = MappingProxyType({})
+    ) -> RenderedPrompt:
+        """Render the text with values; those of the session come after them, and defaults last.
+
+        Raises InvalidInput for a missing or unknown value. Unknown values of the session are ignored.
+        """
         known = [variable.name for variable in self.variables]
         if unknown := next((key for key in values if key not in known), None):
             raise _no_such_variable(name, unknown, known)
-        missing = [one for one in self.variables if one.default is None and one.name not in values]
-        if missing:
+        kept = {key: session[key] for key in known if key in session and key not in values}
+        unset = [one for one in self.variables if one.name not in values and one.name not in kept]
+        if missing := [one for one in unset if one.default is None]:
             raise _missing(name, missing)
-        defaults = {
-            one.name: one.default
-            for one in self.variables
-            if one.default is not None and one.name not in values
-        }
-        return RenderedPrompt(self.template.fill({**defaults, **values}), dict(values), defaults)
+        defaults = {one.name: one.default for one in unset if one.default is not None}
+        text = self.template.fill({**defaults, **kept, **values})
+        return RenderedPrompt(text, dict(values), kept, defaults)
 
     def open_pieces(self) -> list[str | PromptVariable]:
         """Render the text with its defaults, and with placeholders for variables that need a value."""
@@ -76,15 +93,19 @@ def read_prompt(data: bytes) -> CatalogPrompt:
     unused = [variable.name for variable in matter.variables if variable.name not in used]
     return CatalogPrompt(
         digest=hashlib.sha256(data).hexdigest(),
-        description=matter.description,
-        variables=matter.variables,
+        matter=matter,
         text=text.rstrip("\n"),
         template=template,
         warnings=(
             *(f"The variable {name} is declared but never used." for name in unused),
-            *(f"The key {name} in the front matter is ignored." for name in matter.unknown),
+            *_unknown_fields(matter.unknown),
         ),
     )
+
+
+def _unknown_fields(names: tuple[str, ...]) -> tuple[str, ...]:
+    listed = ", ".join(names)
+    return (f"Unknown fields in the front matter are ignored: {listed}.",) if names else ()
 
 
 def _shown(variable: PromptVariable) -> str | PromptVariable:
@@ -105,5 +126,9 @@ def _no_such_variable(name: str, unknown: str, known: list[str]) -> InvalidInput
 def _missing(name: str, missing: list[PromptVariable]) -> InvalidInput:
     needed = "; ".join(one.name + (f" ({one.description})" if one.description else "") for one in missing)
     ways = " ".join(f"--set {one.name}=…" for one in missing)
-    piped = ", or --input - to read standard input" if any(one.name == "input" for one in missing) else ""
+    piped = (
+        ", a file after the name, or --input - to read standard input"
+        if any(one.name == "input" for one in missing)
+        else ""
+    )
     return InvalidInput(f"The prompt {name} needs a value for {needed}.", suggestion=f"Add: {ways}{piped}")

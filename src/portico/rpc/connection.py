@@ -9,7 +9,7 @@ The order it keeps (docs/concepts/ordering.md says why):
 - each request is handled in a task of its own, so a handler that waits for the peer never
   blocks the reader.
 
-It knows no method names but `$/cancel_request`, no ACP, and no transport.
+It knows no method names but that of the cancellation, no ACP, and no transport.
 """
 
 import asyncio
@@ -23,18 +23,17 @@ from msgspec import Raw, UnsetType
 
 from portico.rpc.frames import MalformedLine, Received, Tap, Transport, Wait, as_frames
 from portico.rpc.messages import (
-    CANCEL_REQUEST,
+    ACP_CANCELLATION,
     INTERNAL_ERROR,
     INVALID_REQUEST,
     REQUEST_CANCELLED,
-    CancelParams,
+    Cancellation,
     ConnectionLost,
     ErrorObject,
     Fault,
     Message,
     RequestId,
     RpcError,
-    cancelled_request_id,
     encode_error,
     encode_notification,
     encode_request,
@@ -88,6 +87,7 @@ class RpcConnection:
         name: str,
         tap: Tap | None = None,
         finishes: bool = False,
+        cancellation: Cancellation = ACP_CANCELLATION,
     ) -> None:
         """With `finishes`, requests that the peer sent before it closed its end are still answered."""
         self._stream = as_frames(transport)
@@ -96,6 +96,7 @@ class RpcConnection:
         self._handler = handler
         self._name = name
         self._finishes = finishes
+        self._cancellation = cancellation
         self._next_id = 0
         self._waiting: dict[RequestId, asyncio.Future[Raw]] = {}
         self._canceled: dict[RequestId, None] = {}
@@ -191,8 +192,8 @@ class RpcConnection:
             self._take_request(message.id, message.method, message)
 
     def _take_notification(self, method: str, params: Raw) -> None:
-        if method == CANCEL_REQUEST:
-            target = cancelled_request_id(params)
+        if method == self._cancellation.method:
+            target = self._cancellation.request_id(params)
             if not isinstance(target, UnsetType) and (task := self._serving.get(target)) is not None:
                 task.cancel()
             return
@@ -266,7 +267,7 @@ class RpcConnection:
         if len(self._canceled) > _REMEMBERED_CANCELS:
             self._canceled.pop(next(iter(self._canceled)))
         with suppress(ConnectionLost):
-            self.notify(CANCEL_REQUEST, CancelParams(request_id))
+            self.notify(self._cancellation.method, self._cancellation.params(request_id))
 
     async def _finish(self) -> None:
         self._lose_peer()

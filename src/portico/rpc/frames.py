@@ -7,7 +7,7 @@ length and the depth of a message are checked at the same place.
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -144,10 +144,22 @@ class FrameStream(ABC):
                     self.tap("received", line)
 
 
+class FrameSplitter(Protocol):
+    """Cuts bytes that arrive into frames."""
+
+    def feed(self, chunk: bytes) -> list[bytes | OverlongLine]:
+        """The frames that the bytes complete."""
+        ...
+
+    def end(self) -> bytes | OverlongLine | None:
+        """The last frame, if the stream ended before it did."""
+        ...
+
+
 class LineFrames(FrameStream):
     """Frames over a byte stream, one per line."""
 
-    def __init__(self, stream: ByteStream, splitter: LineSplitter | None = None) -> None:
+    def __init__(self, stream: ByteStream, splitter: FrameSplitter | None = None) -> None:
         super().__init__()
         self._stream = stream
         self._splitter = splitter or LineSplitter()
@@ -159,10 +171,11 @@ class LineFrames(FrameStream):
     def write(self, line: bytes) -> None:
         if self.tap is not None:
             self.tap("sent", line)
+        data = self._enclose(line)
         if self._held is not None:
-            self._held.append(line)
+            self._held.append(data)
         else:
-            self._stream.write(line)
+            self._stream.write(data)
 
     def hold(self) -> None:
         self._held = []
@@ -184,6 +197,10 @@ class LineFrames(FrameStream):
 
     async def closed(self) -> None:
         await self._stream.closed()
+
+    def _enclose(self, line: bytes) -> bytes:
+        """A line as it stands on the wire."""
+        return line
 
     async def _next_batch(self) -> list[Received]:
         while chunk := await self._stream.read():

@@ -86,6 +86,30 @@ class CancelParams(msgspec.Struct, frozen=True, rename="camel"):
     request_id: RequestId
 
 
+class Cancellation(msgspec.Struct, frozen=True):
+    """How a protocol cancels a request: a notification that has the id of the request in a field."""
+
+    method: str
+    field: str
+
+    def params(self, request_id: RequestId) -> dict[str, RequestId]:
+        return {self.field: request_id}
+
+    def request_id(self, params: Raw) -> RequestId | UnsetType:
+        """The id of the request that a notification names; UNSET if it names none."""
+        try:
+            named = codecs.decode_json(params, dict[str, Raw]).get(self.field)
+            request_id: RequestId | UnsetType = (
+                UNSET if named is None else codecs.decode_json(named, RequestId)
+            )
+            return request_id
+        except msgspec.DecodeError:
+            return UNSET
+
+
+ACP_CANCELLATION = Cancellation(CANCEL_REQUEST, "requestId")
+
+
 class RpcError(Exception):
     """An error response, received or to be sent."""
 
@@ -214,6 +238,12 @@ def _details(data: Any) -> str:
 
 
 def encode_request(request_id: RequestId, method: str, params: Any) -> bytes:
+    """A request as a line. Parameters that are UNSET are left out."""
+    if params is UNSET:
+        return b'{"jsonrpc":"2.0","id":%b,"method":%b}\n' % (
+            _encoder.encode(request_id),
+            _encoder.encode(method),
+        )
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}\n' % (
         _encoder.encode(request_id),
         _encoder.encode(method),
@@ -222,6 +252,8 @@ def encode_request(request_id: RequestId, method: str, params: Any) -> bytes:
 
 
 def encode_notification(method: str, params: Any) -> bytes:
+    if params is UNSET:
+        return b'{"jsonrpc":"2.0","method":%b}\n' % _encoder.encode(method)
     return b'{"jsonrpc":"2.0","method":%b,"params":%b}\n' % (_encoder.encode(method), _encoder.encode(params))
 
 

@@ -10,7 +10,7 @@ import stat
 import sys
 import threading
 
-from portico.processes.pipe_reader import PipeReader
+from portico.processes.pipe_reader import PipeProtocol, PipeReader
 from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream, StreamClosed
 
 
@@ -39,7 +39,7 @@ def _can_wait_for(descriptor: int) -> bool:
 async def _pipes(source: int, sink: int) -> PipeStream:
     loop = asyncio.get_running_loop()
     reader = PipeReader(limit=READ_SIZE)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb", 0))
+    await loop.connect_read_pipe(lambda: PipeProtocol(reader), os.fdopen(source, "rb", 0))
     transport, protocol = await loop.connect_write_pipe(
         lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(sink, "wb", 0)
     )

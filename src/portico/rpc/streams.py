@@ -49,7 +49,7 @@ class ByteStream(Protocol):
 class PipeStream:
     """A stream over a pair of asyncio pipes, as a child process or standard input and output has."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader | PipeReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
         self._transport = writer.transport

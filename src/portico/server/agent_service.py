@@ -5,21 +5,25 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from portico.app.catalog import LocalCatalog
-from portico.app.local_reviews import LocalReviews
+from portico.config.paths import config_folder
+from portico.config.settings import load_settings
 from portico.doors.api.service import MAX_REQUEST_BYTES, ApiService, asgi_application, stream_paths
 from portico.processes.tasks import cancel_and_wait
+from portico.review.local_reviews import LocalReviews
 from portico.server.lifecycle import ServiceApp, ServiceContext
 
 
 @asynccontextmanager
 async def open_agent_service(context: ServiceContext) -> AsyncIterator[ServiceApp]:
-    """Open the service; its turns end with it. AgentNotFound for an unknown agent."""
+    """Open the service; its turns end with it. AgentNotFound or InvalidInput for unknown names in the flags."""
     options = context.options
     catalog = LocalCatalog(
         context.environ, workspace=options.workspace, agent=options.agent, page_build=context.page.build
     )
     await catalog.agent("", options.workspace)
-    host = context.host
+    host, switches = context.host, options.chain.components
+    settings = load_settings(config_folder(context.environ), options.workspace)
+    host.components.check((*switches.on, *switches.off), settings)
     reviews = LocalReviews(host.service, host.ports, host.reviews)
     service = ApiService(host.service, host.ports, reviews, catalog, context.closing, host.windows)
     await service.cleanup.begin()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from portico.app.error_report import FailureReport
+from portico.app.failure_report import FailureReport
 from portico.client.discovery import NoServer, RunningServer, UnprovenServer, find_server
 from portico.config.server_files import ServerFiles
 from portico.domain import codecs

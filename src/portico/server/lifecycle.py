@@ -17,8 +17,8 @@ import msgspec
 
 from portico import __version__
 from portico.api.health import HealthIssue, ServerHealth
-from portico.app.error_report import configure_log
 from portico.app.host import Host, open_host
+from portico.app.program_log import configure_log
 from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions
 from portico.client.discovery import RunningServer, UnprovenServer, find_server
 from portico.config.server_files import ServerFiles, ServerRecord

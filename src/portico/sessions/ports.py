@@ -13,6 +13,7 @@ from portico.acp.extensions import SessionPlacement
 from portico.domain.drafts import SessionDraft
 from portico.domain.events import AnyPayload, Event
 from portico.domain.ids import SessionId
+from portico.domain.problems import Problem
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
 from portico.domain.values import SandboxStatus, TerminalOutput
@@ -316,6 +317,22 @@ class SessionTimeouts(msgspec.Struct, frozen=True, kw_only=True):
     stop_grace: float = 5.0
 
 
+HearProblems = Callable[[str, Sequence[Problem]], None]
+"""Gets the name of a file in the workspace, and all its problems."""
+
+
+class ProblemReports(Protocol):
+    """Problems of files, reported whenever they change."""
+
+    def known(self, workspace: Path, path: str) -> Sequence[Problem]:
+        """The problems of a file of a workspace that were reported last."""
+        ...
+
+    def listen(self, workspace: Path, hear: HearProblems) -> Callable[[], None]:
+        """Hear of every later report about a file of the workspace, until the returned function is called."""
+        ...
+
+
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """The ports of one host, chosen when it is built."""
 
@@ -326,4 +343,5 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     confined: IsConfined = _not_confined
     limits: SessionTimeouts = SessionTimeouts()
+    problems: ProblemReports | None = None
     version: str = ""

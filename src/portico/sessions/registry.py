@@ -13,9 +13,9 @@ from portico.sessions.leases import session_holder, take_session_lease
 from portico.sessions.log.journal import Journal
 from portico.sessions.log.recovery import interrupt
 from portico.sessions.lookup import show
+from portico.sessions.open_session import OpenSession
 from portico.sessions.ports import AgentSpec, Lease, Ports
 from portico.sessions.runtime import SessionRuntime
-from portico.sessions.session import Session
 
 MAX_PENDING = 1_000
 
@@ -46,7 +46,7 @@ class SessionRegistry:
         self._pool = AgentPool(ports)
         self._holder = f"host {os.urandom(8).hex()}"
         """Holder of the leases of this process, by which it knows its own."""
-        self._open: dict[SessionId, Session] = {}
+        self._open: dict[SessionId, OpenSession] = {}
         self.pending_events = PendingEvents(self._find_journal)
 
     async def begin(self, started: SessionStarted, spec: AgentSpec) -> SessionId:
@@ -90,20 +90,20 @@ class SessionRegistry:
     def ids(self) -> list[SessionId]:
         return list(self._open)
 
-    def find(self, session_id: SessionId) -> Session | None:
+    def find(self, session_id: SessionId) -> OpenSession | None:
         return self._open.get(session_id)
 
-    def take(self, session_id: SessionId) -> Session | None:
+    def take(self, session_id: SessionId) -> OpenSession | None:
         """Remove and return a session, for the caller to close."""
         return self._open.pop(session_id, None)
 
-    def take_all(self) -> list[Session]:
+    def take_all(self) -> list[OpenSession]:
         sessions, self._open = list(self._open.values()), {}
         return sessions
 
     def _add(self, runtime: SessionRuntime) -> None:
         writer = asyncio.create_task(runtime.journal.run(), name=f"writing the log of {runtime.id}")
-        self._open[runtime.id] = Session(runtime, writer)
+        self._open[runtime.id] = OpenSession(runtime, writer)
         for payload in self.pending_events.take(runtime.id):
             runtime.journal.record(payload)
 

@@ -26,6 +26,7 @@ from portico.sessions.agent.options import SessionOptions
 from portico.sessions.agent.pool import AgentPool
 from portico.sessions.agent.resume import HistoryListener
 from portico.sessions.content import translation
+from portico.sessions.content.problem_changes import ProblemChanges
 from portico.sessions.content.tool_calls import TurnToolCalls
 from portico.sessions.content.update_merger import UpdateMerger
 from portico.sessions.leases import tree_lease_name
@@ -65,6 +66,12 @@ class SessionRuntime:
         self.requests = PendingRequests(self)
         self.options = SessionOptions(spec.name, self.journal)
         self.tools = TurnToolCalls(ports.clock)
+        self.problem_changes = ProblemChanges(
+            self.workspace,
+            ports.clock,
+            ports.problems,
+            lambda payload, turn_id: self.journal.record_in(turn_id, payload),
+        )
         self.update_merger = UpdateMerger()
         self.history_listener: HistoryListener | None = None
         self.editor: Editor | None = None
@@ -121,6 +128,7 @@ class SessionRuntime:
         self._turns += 1
         self._faults = 0
         self.tools = TurnToolCalls(self.ports.clock)
+        self.problem_changes.begin_turn()
         self.journal.failed.clear()
         self.journal.turn_id = make_turn_id(self._turns)
         self.last_heard = self.ports.clock.monotonic()
@@ -182,6 +190,7 @@ class SessionRuntime:
             if self.connection is not None and self.agent_alive and not self.status.state.active:
                 await self.connection.end_session(self, delete=forget)
             await self.disconnect()
+            self.problem_changes.close()
             self.settle()
         finally:
             try:
@@ -230,7 +239,7 @@ class SessionRuntime:
         match update:
             case acp.ToolCall() | acp.ToolCallProgress():
                 for payload in self.tools.take(update):
-                    self.journal.record(payload)
+                    self.record_tool(payload)
             case acp.CurrentModeUpdate(current_mode_id=mode):
                 self.options.note_mode(mode)
             case acp.ConfigOptionUpdate(config_options=options):
@@ -238,6 +247,12 @@ class SessionRuntime:
             case _:
                 for payload in self.update_merger.take(update):
                     self._record(payload)
+
+    def record_tool(self, payload: events.AnyPayload) -> None:
+        """Record an event of a tool call, and follow the problems of the files that it changes."""
+        self.journal.record(payload)
+        if self.review.writes_workspace:
+            self.problem_changes.note(payload, self.journal.turn_id)
 
     def unknown_update(self, raw: Raw) -> None:
         self.hear()

@@ -20,9 +20,9 @@ from portico.sessions.log.fork import fork
 from portico.sessions.log.recovery import append_events, recover
 from portico.sessions.log.watch import check_after_seq, watch_journal, watch_store
 from portico.sessions.lookup import show
+from portico.sessions.open_session import OpenSession
 from portico.sessions.ports import AgentSpec, Ports
 from portico.sessions.registry import SessionRegistry
-from portico.sessions.session import Session
 from portico.sessions.session_view import SessionView, with_agent_state
 
 _NEWEST = 200
@@ -35,14 +35,14 @@ class SessionService:
         self._closing = False
         self.pending_events = self._open.pending_events
 
-    def session(self, session_id: SessionId) -> Session:
+    def session(self, session_id: SessionId) -> OpenSession:
         """The handle of a session that is open in this process. SessionNotFound if it is not."""
         session = self._open.find(session_id)
         if session is None:
             raise SessionNotFound(f"Session {session_id} is not open here.")
         return session
 
-    def find_session(self, session_id: SessionId) -> Session | None:
+    def find_session(self, session_id: SessionId) -> OpenSession | None:
         """The handle of a session, if it is open in this process."""
         return self._open.find(session_id)
 

@@ -14,6 +14,7 @@ from portico.domain.content_blocks import readable_size
 from portico.domain.errors import AgentCrashed, AgentTimedOut, InvalidInput, PorticoError
 from portico.domain.events import AnyPayload, ErrorReported, PromptSubmitted, TurnEnded, UsageUpdated
 from portico.domain.turns import TurnEvent, TurnState
+from portico.domain.values import PromptReference
 from portico.processes.tasks import cancel_and_wait, run_with_timeout
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.sessions.content.attachments import MAX_BYTES, fit_to_agent
@@ -28,7 +29,8 @@ _LONGEST_CHARACTER = 6
 class TurnPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """Prompt of a turn: text, other content as ACP blocks, and options.
 
-    `options` are set before the prompt is sent: `{"model": "big"}`, by id, category or name.
+    `options` are set before the prompt is sent: `{"model": "big"}`, by id, category or name. `source` is the prompt
+    file that the text was made from.
     """
 
     text: str
@@ -36,6 +38,7 @@ class TurnPrompt(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, str | bool] = {}
     timeout: float | None = None
     prompt_id: str | None = None
+    source: PromptReference | None = None
 
     def require_content(self) -> None:
         """InvalidInput if the prompt is empty or too large."""
@@ -97,7 +100,10 @@ class Turn:
                 opening = [session.move(TurnEvent.RESUME)]
             else:
                 asked = PromptSubmitted(
-                    text=self._prompt.text, blocks=self._prompt.blocks, prompt_id=self._prompt.prompt_id
+                    text=self._prompt.text,
+                    blocks=self._prompt.blocks,
+                    prompt_id=self._prompt.prompt_id,
+                    prompt=self._prompt.source,
                 )
                 opening = [asked, session.move(TurnEvent.PROMPT)]
             await session.journal.commit(*opening)

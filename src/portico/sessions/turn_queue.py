@@ -25,9 +25,9 @@ from portico.domain.turns import TurnState
 from portico.processes.tasks import OwnedTasks, cancel_and_wait
 from portico.sessions.drafts import Drafts
 from portico.sessions.log.watch import ends_turn
+from portico.sessions.open_session import OpenSession
 from portico.sessions.ports import AgentSpec
 from portico.sessions.service import SessionService
-from portico.sessions.session import Session
 from portico.sessions.turn import TurnPrompt
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ class TurnQueue:
         """Open sessions whose agents have an old environment."""
         self._closing = False
 
-    async def open(self, session_id: SessionId) -> Session:
+    async def open(self, session_id: SessionId) -> OpenSession:
         """Open the session in this process. SessionBusy while another one has it."""
         async with self._open_lock(session_id):
             if session_id in self._deleting:
@@ -258,7 +258,7 @@ class TurnQueue:
         del self._claimed[prompt_id]
         return started
 
-    async def _begin(self, session: Session, prompt: TurnPrompt, *, wait_for_tree: bool) -> _StartedTurn:
+    async def _begin(self, session: OpenSession, prompt: TurnPrompt, *, wait_for_tree: bool) -> _StartedTurn:
         """Start a turn and wait until its prompt is in the log."""
         after_seq = session.last_seq
         turn = self._start_turn(session, prompt, wait_for_tree=wait_for_tree)
@@ -272,7 +272,7 @@ class TurnQueue:
             await cancel_and_wait(logged)
 
     def _start_turn(
-        self, session: Session, prompt: TurnPrompt | None, *, wait_for_tree: bool = False
+        self, session: OpenSession, prompt: TurnPrompt | None, *, wait_for_tree: bool = False
     ) -> "asyncio.Task[TurnEnded]":
         """Start a turn; the next queued prompt follows once it is completed."""
         if self._closing:

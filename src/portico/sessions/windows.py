@@ -6,6 +6,7 @@ from typing import Protocol
 
 from portico.domain.events import AnyPayload
 from portico.domain.ids import SessionId
+from portico.domain.problems import Problem
 from portico.domain.windows import (
     CodeLookup,
     CodeLookupResult,
@@ -82,6 +83,10 @@ class WindowRegistry(Protocol):
 
     def update_status(self, editor_id: str, unsaved: Sequence[str], *, focused: bool) -> None:
         """Update the unsaved files and the focus of a window. InvalidInput if it is not attached."""
+        ...
+
+    def update_problems(self, editor_id: str, path: str, problems: Sequence[Problem]) -> None:
+        """Replace the problems that a window has of a file. InvalidInput if it is not attached."""
         ...
 
     def update_tools(

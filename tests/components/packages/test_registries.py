@@ -9,15 +9,17 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import msgspec
 import pytest
 
+from portico.components.packages.archives.member import UnpackLimits
 from portico.components.packages.cache import PackageArchive, PackageCache
 from portico.components.packages.errors import PackageNotFound, PackageRefused, RegistryFailed
 from portico.components.packages.library import PackageLibrary, PackageSource
 from portico.components.packages.package import Ecosystem, PackageName
-from portico.components.packages.registries import pypi
+from portico.components.packages.registries import maven, pypi
 from portico.components.packages.registries.pip_settings import PipSettings, read_pip_settings
 from portico.domain.errors import InvalidInput, PorticoError
 from tests.review.trees import write
@@ -183,6 +185,17 @@ async def test_without_a_network_the_latest_is_the_one_last_used(
     assert "not reached" in source.notes[0]
 
 
+async def test_offline_asks_no_registry(home: Path, registry: LoopbackRegistry) -> None:
+    own = PackageLibrary(home / "work", client_environ(home), offline=True)
+    name = PackageName.parse("pypi", "thing")
+    with pytest.raises(RegistryFailed, match="not on this machine"):
+        await own.source(name)
+    assert registry.requests == []
+    await fetch(home, "pypi", "thing")
+    assert (await own.source(name)).version_origin == "the cache"
+    assert (await own.source(name, "1.2.0")).version == "1.2.0"
+
+
 async def test_a_registry_that_never_answers_is_given_up(
     home: Path, registry: LoopbackRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +207,16 @@ async def test_a_registry_that_never_answers_is_given_up(
     registry.silent.set()
     with pytest.raises(RegistryFailed, match=r"did not answer within 0\.2 s"):
         await fetch(home, "pypi", "thing")
+
+
+@pytest.mark.parametrize(("ecosystem", "module"), [("pypi", pypi), ("maven", maven)])
+async def test_a_download_ends_at_the_limit(
+    home: Path, monkeypatch: pytest.MonkeyPatch, ecosystem: Ecosystem, module: ModuleType
+) -> None:
+    monkeypatch.setattr(module, "DEFAULT_LIMITS", UnpackLimits(archive_bytes=50))
+    with pytest.raises(PackageRefused, match="more than 50 bytes"):
+        await fetch(home, ecosystem, PACKAGES[ecosystem][0])
+    assert PackageCache({"PORTICO_HOME": str(home / "portico")}).list() == []
 
 
 async def test_a_yanked_version_is_found_only_by_its_number(home: Path, registry: LoopbackRegistry) -> None:
@@ -334,6 +357,16 @@ def test_the_cache_forgets_what_was_used_longest_ago(tmp_path: Path) -> None:
     assert [one.name for one in cache.list()] == ["p2"]
     cache.clean()
     assert cache.list() == []
+
+
+async def test_a_latest_version_of_maven_that_is_none_is_not_followed(
+    home: Path, registry: LoopbackRegistry
+) -> None:
+    metadata = "<metadata><versioning><release>../../../evil</release></versioning></metadata>"
+    registry.files["/maven/org/example/thing/maven-metadata.xml"] = metadata.encode()
+    with pytest.raises(PackageNotFound, match="no sources"):
+        await fetch(home, "maven", "org.example:thing")
+    assert registry.paths() == ["/maven/org/example/thing/maven-metadata.xml"]
 
 
 async def test_a_range_of_maven_is_not_guessed(home: Path, registry: LoopbackRegistry) -> None:

@@ -55,6 +55,9 @@ class Agent:
     async def begin(self, request_id: str = "q", session_id: str = "research-1") -> Json:
         """Ask, open the research session, and take its prompt."""
         self.ask_question(request_id)
+        return await self.open_research(session_id)
+
+    async def open_research(self, session_id: str = "research-1") -> Json:
         await self.card()
         new = await self.received("session/new")
         self.session_id = session_id
@@ -209,6 +212,25 @@ async def test_nothing_but_reading_inside_the_package_is_granted(work: Path) -> 
             "The research ended without findings. Use package_search and package_read yourself.",
             True,
         )
+
+
+async def test_the_agent_that_asked_gets_progress(work: Path) -> None:
+    async with researching(work) as agent:
+        asked = call(agent.server_id, "q", "package_query", **QUESTION)
+        asked["params"]["_meta"] = {"progressToken": "p1"}
+        agent.ends.agent.send(frame(id="q", method="mcp/message", params=asked))
+        await agent.open_research()
+        tool_call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Search for one()"}
+        agent.ends.agent.send(
+            frame(method="session/update", params={"sessionId": "research-1", "update": tool_call})
+        )
+        told = await agent.received("mcp/message")
+        assert told["params"]["method"] == "notifications/progress"
+        assert told["params"]["params"] == {
+            "progressToken": "p1",
+            "progress": 1,
+            "message": "Search for one()",
+        }
 
 
 async def test_an_agent_that_only_talks_is_heard(work: Path) -> None:

@@ -13,13 +13,13 @@ from portico.acp import _schema as acp
 from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
-from portico.app.local_reviews import LocalReviews
 from portico.chains.reviews import open_reviews
 from portico.domain.errors import InvalidInput, SessionNotFound
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
 from portico.doors.api.service import ApiService
 from portico.doors.api.session_messages import MAX_PAGE, page_size, read_attachment, read_reply, read_todos
+from portico.review.local_reviews import LocalReviews
 from portico.sessions.content.attachments import AttachedBytes, AttachedFile
 from portico.sessions.ports import AgentSpec
 from tests.sessions.support import SPEC, Answer, FakeAgent, World, world

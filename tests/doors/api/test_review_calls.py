@@ -14,13 +14,13 @@ import pytest
 from portico.acp import _schema as acp
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
-from portico.app.local_reviews import LocalReviews
 from portico.chains.reviews import open_reviews
 from portico.domain.errors import InvalidInput, PermissionDenied, SessionBusy, SessionNotFound
 from portico.domain.events import CheckpointCreated, CheckpointRestored, Event, ProposalUpdated
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.doors.api.service import ApiService
+from portico.review.local_reviews import LocalReviews
 from portico.sessions.ports import Ports
 from portico.sessions.service import SessionService
 from portico.testing.memory_agent import NoEditorProvider

@@ -18,8 +18,10 @@ from portico.domain.events import (
     TextDelta,
     Thinking,
     ToolCompleted,
+    ToolUpdated,
     UsageUpdated,
 )
+from portico.domain.problems import FileProblems, Problem
 from portico.domain.turns import TurnState
 from portico.domain.values import DiffPart, PlanEntry, TextPart
 from portico.doors.terminal.render.plain_renderer import PlainRenderer
@@ -281,3 +283,25 @@ def test_a_tool_that_only_reads_is_shown_as_read_only() -> None:
     looks = msgspec.structs.replace(tool("math: look"), read_only=True)
     feed(renderer_on(outputs), looks, ToolCompleted(tool_id="c1", success=True, duration_ms=0))
     assert "done: math: look (read-only)" in outputs.notes
+
+
+def test_problems_that_a_call_added_and_solved_are_told_after_it() -> None:
+    outputs = Outputs()
+    problems = (
+        FileProblems(
+            path="/work/app/a.py",
+            added=(Problem(line=3, severity="error", message="unknown name"),),
+            removed=(Problem(line=9, severity="warning", message="unused"),),
+        ),
+    )
+    feed(
+        renderer_on(outputs),
+        started(workspace="/work/app"),
+        tool("Edit a.py", "edit"),
+        ToolCompleted(tool_id="c1", success=True, duration_ms=0),
+        ToolUpdated(tool_id="c1", problems=problems),
+        ended(),
+    )
+    assert "new error: a.py:3  unknown name" in outputs.notes
+    assert "1 problem solved: a.py" in outputs.notes
+    assert "not finished" not in outputs.notes

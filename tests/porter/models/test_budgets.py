@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from portico.config.model_settings import Allowance, BudgetSetting, parse_allowance
+from portico.config.settings import Settings, SettingsFile, merge_settings
 from portico.domain.errors import BudgetExceeded, ExitCode, InvalidInput
-from portico.porter.models.budget import Budget, allowances
+from portico.porter.models.budget import Budget, effective_limits, is_chosen
 from portico.porter.models.ledger import DayLedger, SpentTotal
 from portico.porter.models.model import ModelUsage
 
@@ -107,7 +108,7 @@ def test_a_budget_of_nothing_allows_nothing(ledger: DayLedger) -> None:
 
 def test_a_run_may_have_a_budget_of_its_own() -> None:
     setting = BudgetSetting(turn=Allowance(dollars=0.1), day=Allowance(dollars=5.0))
-    own = allowances(setting, {"PORTICO_BUDGET_TURN": "$2, 300k"})
+    own = effective_limits(settings(setting), {"PORTICO_BUDGET_TURN": "$2, 300k"})
     assert own.turn == Allowance(dollars=2.0, tokens=300_000)
     assert own.day == setting.day
 
@@ -120,4 +121,22 @@ def test_a_budget_that_means_nothing_is_refused(text: str) -> None:
 
 def test_a_variable_that_means_nothing_is_named() -> None:
     with pytest.raises(InvalidInput, match="PORTICO_BUDGET_DAY"):
-        allowances(BudgetSetting(), {"PORTICO_BUDGET_DAY": "much"})
+        effective_limits(settings(BudgetSetting()), {"PORTICO_BUDGET_DAY": "much"})
+
+
+def test_a_turn_may_cost_one_dollar_unless_the_user_chooses_another_limit(ledger: DayLedger) -> None:
+    limits = effective_limits(settings(BudgetSetting()), {})
+    assert (limits.turn.dollars, is_chosen(limits)) == (1.0, False)
+    budget = Budget(limits, ledger, chosen=is_chosen(limits))
+    assert budget.add(ModelUsage(input=5, output=5)) == ()
+    budget.add(dollars(1.0))
+    with pytest.raises(BudgetExceeded) as caught:
+        budget.check()
+    assert "--max-cost" in str(caught.value.suggestion)
+    assert "portico config set maxCostUsd 2.00" in str(caught.value.suggestion)
+    mine = effective_limits(settings(BudgetSetting(turn=Allowance(dollars=5.0))), {})
+    assert (mine.turn.dollars, is_chosen(mine)) == (5.0, True)
+
+
+def settings(budgets: BudgetSetting) -> Settings:
+    return merge_settings(SettingsFile(budgets=budgets), SettingsFile(), Path("config"), Path("workspace"))

@@ -7,11 +7,13 @@ import type {
   EditorCapabilitiesSchema,
   EditorReplySchema,
   EditorRequest,
+  ProblemListSchema,
 } from "../../../web/src/generated/portico/v1/agent_pb";
 import { errorText, type AgentClient, type ServerConnection } from "../server/connection";
 import type { Server } from "../server/server";
 import { ReconnectingStream } from "../server/reconnecting-stream";
 
+export type ProblemList = MessageInitShape<typeof ProblemListSchema>;
 export type EditorResult = NonNullable<MessageInitShape<typeof EditorReplySchema>["result"]>;
 
 /** An editor window, as the server uses it. */
@@ -21,6 +23,8 @@ export interface EditorWindow {
   /** Empty without a trusted folder. */
   readonly folders: readonly string[];
   readonly state: { readonly unsaved: string[]; readonly focused: boolean };
+  /** Problems of all files that have some. */
+  readonly problems: ReadonlyMap<string, ProblemList>;
   /** Tools for agents, as they are now. */
   readonly tools: WindowTool[];
   /** Resolves when the window responds, which may be never. */
@@ -30,6 +34,8 @@ export interface EditorWindow {
 }
 
 const SETTLED = 50;
+/** Language features report the problems of a file in several steps. */
+const PROBLEMS_SETTLED = 300;
 /** Longest time without a response before the window counts as gone. */
 export const PATIENCE = 8_000;
 /** Longest time to wait for the window to be attached, once the server runs. */
@@ -44,6 +50,9 @@ export class AttachedWindow {
   #sending: Promise<void> = Promise.resolve();
   #sent = "";
   #sentTools = "[]";
+  /** What was sent of each file. */
+  #sentProblems = new Map<string, string>();
+  #problemsTimer: NodeJS.Timeout | undefined;
   readonly #waiting = new Set<() => void>();
   #checking: Promise<void> | undefined;
   #isPresent = true;
@@ -82,9 +91,18 @@ export class AttachedWindow {
     return true;
   }
 
+  /** Reports the problems that have changed, once they have settled. */
+  problemsChanged(): void {
+    clearTimeout(this.#problemsTimer);
+    this.#problemsTimer = setTimeout(() => {
+      this.#sending = this.#sending.then(() => this.#sendProblems());
+    }, PROBLEMS_SETTLED);
+  }
+
   dispose(): void {
     this.#stream.dispose();
     clearTimeout(this.#timer);
+    clearTimeout(this.#problemsTimer);
   }
 
   async #attach(client: AgentClient, signal: AbortSignal, heard: () => void): Promise<void> {
@@ -108,6 +126,8 @@ export class AttachedWindow {
       this.#attached = { client, editorId: update.value.editorId };
       this.#sent = "";
       this.#sentTools = "[]";
+      this.#sentProblems.clear();
+      this.problemsChanged();
       this.#queueState();
       this.#queueTools();
       for (const attached of this.#waiting) attached();
@@ -179,6 +199,28 @@ export class AttachedWindow {
       // The next heartbeat tries again.
       this.#sentTools = "";
     }
+  }
+
+  async #sendProblems(): Promise<void> {
+    const attached = this.#attached;
+    if (attached === undefined) return;
+    const { problems } = this.#window;
+    const paths = new Set([...this.#sentProblems.keys(), ...problems.keys()]);
+    const files: ProblemList[] = [];
+    for (const path of paths) {
+      const file = problems.get(path);
+      const words = file === undefined ? undefined : JSON.stringify(file);
+      if (words === this.#sentProblems.get(path)) continue;
+      files.push(file ?? { path });
+      if (words === undefined) this.#sentProblems.delete(path);
+      else this.#sentProblems.set(path, words);
+    }
+    if (files.length === 0) return;
+    const value = { editorId: attached.editorId, files };
+    // If this fails, the stream ends as well, and the next one begins with all of them.
+    await attached.client
+      .submitClientEvent({ event: { case: "editorProblems", value } })
+      .catch(() => undefined);
   }
 
   async #whenAttached(): Promise<void> {

@@ -4,9 +4,9 @@ import * as vscode from "vscode";
 import type { EditorRequest } from "../../../web/src/generated/portico/v1/agent_pb";
 import type { WorkspaceFolders } from "../workspace-folders";
 import type { Services } from "../services";
-import { AttachedWindow, type EditorWindow, type EditorResult } from "./attached-window";
+import { AttachedWindow, type EditorWindow, type EditorResult, type ProblemList } from "./attached-window";
 import { applyEdits, unsavedPaths, unsavedText } from "./workspace-edits";
-import { lookUp } from "./language-lookups";
+import { lookUp, problemsByFile } from "./language-lookups";
 import { runInTerminal } from "./user-terminal";
 import { availableTools, invokeTool, type WindowTool } from "./window-tools";
 import type { RunningTurns } from "../models/open-turns";
@@ -24,6 +24,7 @@ export function followWindow(attachment: AttachedWindow): vscode.Disposable {
     vscode.workspace.onDidSaveTextDocument(changed),
     vscode.workspace.onDidCloseTextDocument(changed),
     vscode.window.onDidChangeWindowState(changed),
+    vscode.languages.onDidChangeDiagnostics(() => attachment.problemsChanged()),
     vscode.workspace.onDidChangeWorkspaceFolders(() => attachment.reattach()),
     vscode.workspace.onDidGrantWorkspaceTrust(() => attachment.reattach()),
   );
@@ -39,6 +40,10 @@ class VsCodeWindow implements EditorWindow {
   constructor(folders: WorkspaceFolders, turns: RunningTurns) {
     this.#folders = folders;
     this.#turns = turns;
+  }
+
+  get problems(): ReadonlyMap<string, ProblemList> {
+    return problemsByFile();
   }
 
   get tools(): WindowTool[] {

@@ -9,6 +9,7 @@ import {
   type EditorLookup,
   type FoundPlaceSchema,
   type FoundProblemSchema,
+  type ProblemListSchema,
 } from "../../../web/src/generated/portico/v1/agent_pb";
 import { findOpenDocument, pathOf, readText, uriOf } from "./file-uris";
 
@@ -29,6 +30,7 @@ const SEVERITIES: Readonly<Record<vscode.DiagnosticSeverity, ProblemSeverity>> =
 };
 
 type Findings = MessageInitShape<typeof EditorFindingsSchema>;
+type ProblemList = MessageInitShape<typeof ProblemListSchema>;
 type Problem = MessageInitShape<typeof FoundProblemSchema>;
 type Place = MessageInitShape<typeof FoundPlaceSchema>;
 type Found = vscode.Location | vscode.LocationLink;
@@ -54,6 +56,18 @@ export async function lookUp(lookup: EditorLookup, signal: AbortSignal): Promise
     if (!isEmpty(findings) || signal.aborted || Date.now() >= until) return findings;
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
   }
+}
+
+/** The problems that VS Code shows, as many as a lookup of all of them finds. */
+export function problemsByFile(): ReadonlyMap<string, ProblemList> {
+  const files = new Map<string, ProblemList & { readonly problems: Problem[] }>();
+  for (const problem of problemsOf(vscode.languages.getDiagnostics())) {
+    const { path = "" } = problem;
+    const file = files.get(path) ?? { path, problems: [] };
+    file.problems.push(problem);
+    files.set(path, file);
+  }
+  return files;
 }
 
 async function look({ kind, line, column }: EditorLookup, uri: vscode.Uri): Promise<Findings> {

@@ -5,6 +5,7 @@ import {
   ToolKind,
   ToolStatus,
   type Event,
+  type FileProblems,
   type Location,
   type PermissionRequested,
   type PermissionResolved,
@@ -49,6 +50,7 @@ interface ToolFacts {
   readonly outputJson?: string | undefined;
   readonly durationMs?: number | undefined;
   readonly readOnly?: boolean | undefined;
+  readonly problems?: readonly FileProblems[] | undefined;
 }
 
 export class ToolBuilder extends CallBuilder<ToolItem> {
@@ -98,7 +100,8 @@ export class ToolBuilder extends CallBuilder<ToolItem> {
     if (updated.terminal !== undefined) this.#print(updated.terminal);
     const told = this.#change(updated);
     const content = updated.grown === undefined ? told.content : this.#grow(updated.grown);
-    this.#record(event, { ...told, content, status: known(updated.status) });
+    const problems = updated.problems?.files;
+    this.#record(event, { ...told, content, status: known(updated.status), problems });
   }
 
   complete(event: Event, completed: ToolCompleted): void {
@@ -149,6 +152,7 @@ export class ToolBuilder extends CallBuilder<ToolItem> {
       terminals: new Map(this.#terminals),
       durationMs: told.durationMs,
       readOnly: told.readOnly ?? false,
+      problems: told.problems ?? [],
       partial: this.#partial,
       abandoned: this.abandoned,
     };
@@ -216,6 +220,7 @@ function mergeFacts(before: ToolFacts, more: ToolFacts): ToolFacts {
     outputJson: more.outputJson ?? before.outputJson,
     durationMs: more.durationMs ?? before.durationMs,
     readOnly: more.readOnly ?? before.readOnly,
+    problems: more.problems ?? before.problems,
   };
 }
 

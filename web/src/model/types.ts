@@ -10,6 +10,7 @@ import type {
   SessionSummary,
 } from "../generated/portico/v1/agent_pb";
 import type {
+  FileProblems,
   CheckpointCreated,
   ErrorDetails,
   ErrorReported,
@@ -103,6 +104,8 @@ export interface ToolItem extends ItemBase {
   readonly durationMs: number | undefined;
   /** Whether the tool changes nothing, as a trusted MCP server says. */
   readonly readOnly: boolean;
+  /** Problems that the call added to files and removed from them. */
+  readonly problems: readonly FileProblems[];
   readonly partial: boolean;
   /** Its turn ended before it did: nothing more will come. */
   readonly abandoned: boolean;

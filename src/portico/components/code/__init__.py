@@ -1,1 +1,1 @@
-"""Owns the code component: language features and the terminal of an attached window, as tools for any agent."""
+"""Owns the code component: language features of attached windows and language servers, as tools for any agent."""

@@ -19,6 +19,22 @@ class AboutName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ]
 
 
+class NewName(AboutName, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    new_name: Annotated[str, Meta(description="The name that it gets.", min_length=1, max_length=500)]
+
+
+class ActionAtLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: _Path
+    line: Annotated[int, Meta(description="The line, counting from 1.", ge=1)]
+    title: Annotated[
+        str,
+        Meta(
+            description="The title of the action to apply, as listed; leave it out to list them.",
+            max_length=500,
+        ),
+    ] = ""
+
+
 class AboutSymbols(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="The file whose definitions are wanted.")] = ""
     query: Annotated[

@@ -1,29 +1,54 @@
 """The component `code`: code intelligence for any agent."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from portico.components.code.proxy import CodeIntelligence
+import msgspec
+
 from portico.components.component import Component, ComponentContext, ComponentUnavailable
 from portico.conductor.proxy import Proxy
-from portico.domain.ids import SessionId
-from portico.sessions.ports import EditorFiles
+from portico.sessions.code_servers import CodeServers
 from portico.sessions.windows import Windows
+
+if TYPE_CHECKING:
+    from portico.components.code.tree_files import FileSources
+
+
+class ServerSource(msgspec.Struct, frozen=True):
+    """Language servers of this machine: whether a folder has any, and how to get at them."""
+
+    available: Callable[[Path, Mapping[str, str]], bool]
+    make: Callable[[], CodeServers]
 
 
 class CodeComponent(Component):
-    """Offers the language features and the terminal of an attached window as tools."""
+    """Offers the language features of attached windows and of language servers as tools, and the window's terminal."""
 
     name = "code"
-    summary = "definitions, references, symbols and problems from the attached editor"
+    summary = "definitions, references, problems and renames, from the attached editor or language servers"
 
     def __init__(
-        self, windows: Windows | None = None, files_of: Callable[[SessionId, Path], EditorFiles] | None = None
+        self, files: Callable[[], "FileSources"], servers: ServerSource, windows: Windows | None = None
     ) -> None:
+        self._files = files
+        self._source = servers
+        self._servers: CodeServers | None = None
         self._windows = windows
-        self._files_of = files_of
 
     def plan(self, context: ComponentContext) -> Sequence[Proxy]:
-        if self._windows is None or self._files_of is None:
-            raise ComponentUnavailable("Only sessions of the server have attached editor windows.")
-        return [CodeIntelligence(self._windows, self._files_of)]
+        available = self._source.available(context.workspace, context.environ)
+        if not available and self._windows is None:
+            raise ComponentUnavailable(
+                "No language server is installed. See which can be: portico code servers list"
+            )
+        # Late: an editor waits for the answer to `initialize`, and most folders need none of this.
+        from portico.components.code.proxy import CodeIntelligence
+
+        if available and self._servers is None:
+            self._servers = self._source.make()
+        return [CodeIntelligence(self._windows, self._files(), self._servers if available else None)]
+
+    async def close(self) -> None:
+        if self._servers is not None:
+            await self._servers.close()

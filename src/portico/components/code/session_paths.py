@@ -31,23 +31,33 @@ class SessionPaths(msgspec.Struct, frozen=True):
 
     def theirs(self, path: str) -> str:
         """The person's file that an agent means, be it named in its own folder or in the person's."""
-        place = PurePath(os.path.normpath(self.folder / path))
-        if self.apart and place.is_relative_to(self.folder):
-            return str(self.workspace / place.relative_to(self.folder))
-        return str(place)
+        place = self._absolute(path)
+        moved = self.apart and place.is_relative_to(self.folder)
+        return str(self.workspace / place.relative_to(self.folder) if moved else place)
+
+    def own(self, path: str) -> str:
+        """The session's file that an agent means, be it named in its own folder or in the person's."""
+        place = self._absolute(path)
+        moved = place.is_relative_to(self.workspace) and not place.is_relative_to(self.folder)
+        return str(self.folder / place.relative_to(self.workspace) if moved else place)
 
     def shown(self, path: str) -> str:
-        """A file of the person as the agent finds it: by the name that it has in both folders."""
-        place = PurePath(path)
-        return place.relative_to(self.workspace).as_posix() if self._has(place) else path
+        """A file as the agent finds it: by the name that it has in both folders."""
+        return self._relative(path).as_posix()
 
     def hides(self, path: str) -> bool:
         """Whether agents must not look into a file."""
-        place = PurePath(path)
-        return is_private((place.relative_to(self.workspace) if self._has(place) else place).parts)
+        return is_private(self._relative(path).parts)
 
-    def _has(self, place: PurePath) -> bool:
-        return place.is_relative_to(self.workspace)
+    def _absolute(self, path: str) -> PurePath:
+        return PurePath(os.path.normpath(self.folder / path))
+
+    def _relative(self, path: str) -> PurePath:
+        place = PurePath(path)
+        for base in (self.folder, self.workspace):
+            if place.is_relative_to(base):
+                return place.relative_to(base)
+        return place
 
 
 def find_symbol(text: str, symbol: str, line: int) -> tuple[int, int] | None:

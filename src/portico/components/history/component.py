@@ -42,7 +42,7 @@ _Answer = Callable[[RepositoryView, _Query], Awaitable[str]]
 
 class HistoryComponent(Component):
     name = "history"
-    summary = "Git log, blame, show, diff, pickaxe and who-knows for any agent"
+    summary = "git log, blame, show, diff, pickaxe and who-knows for any agent"
 
     def plan(self, context: ComponentContext) -> Sequence[Proxy]:
         folders = (context.workspace, *context.workspace.absolute().parents)

@@ -1,6 +1,5 @@
 """What the package tools answer: for any package of a workspace, and for the one package of a research session."""
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from portico.components.packages.library import PackageLibrary, PackageSource
 from portico.components.packages.options import PackagesOptions
 from portico.components.packages.package import PackageName
 from portico.components.packages.text_search import PackageTextQuery, search_tree
+from portico.files.deadline import within_deadline
 from portico.mcp.tools import ToolCall
 
 _Asked = NamedPackage | SearchPackage | ReadPackage | ListPackage | AskAboutPackage
@@ -37,7 +37,7 @@ class PackageAnswers:
     def __init__(self, workspace: Path, environ: Mapping[str, str], options: PackagesOptions) -> None:
         self._environ = environ
         cache = PackageCache(environ, most_bytes=options.cache_megabytes * 1_000_000)
-        self._library = PackageLibrary(workspace, environ, cache)
+        self._library = PackageLibrary(workspace, environ, cache, offline=options.offline)
 
     async def find(self, asked: _Asked) -> PackageSource:
         return await self._library.source(PackageName.parse(asked.ecosystem, asked.name), asked.version)
@@ -77,7 +77,7 @@ class ResearchAnswers:
 
 
 async def _overview(source: PackageSource) -> str:
-    return describe_source(source, await asyncio.to_thread(list, source.tree.files()))
+    return describe_source(source, await within_deadline(lambda: list(source.tree.files())))
 
 
 async def _search(environ: Mapping[str, str], source: PackageSource, asked: TextToFind) -> str:
@@ -93,10 +93,10 @@ async def _search(environ: Mapping[str, str], source: PackageSource, asked: Text
 
 
 async def _read(source: PackageSource, asked: LinesToRead) -> str:
-    text = await asyncio.to_thread(source.tree.read, asked.path)
+    text = await within_deadline(lambda: source.tree.read(asked.path))
     return describe_lines(source, asked.path, text, asked.line, asked.lines)
 
 
 async def _list(source: PackageSource, asked: FolderToList) -> str:
     path = source.tree.locate(asked.path)
-    return describe_files(source, path, await asyncio.to_thread(list, source.tree.files()))
+    return describe_files(source, path, await within_deadline(lambda: list(source.tree.files())))

@@ -25,6 +25,7 @@ from portico.components.packages.tree import PackageTree
 from portico.components.packages.versions.locked_version import LockedVersion
 from portico.components.packages.versions.workspace_versions import workspace_versions
 from portico.components.packages.workspace_reader import WorkspaceReader
+from portico.files.deadline import within_deadline
 
 _UNLOCKED = LockedVersion(version="", origin="")
 
@@ -45,10 +46,17 @@ class PackageLibrary:
     """The packages of one workspace, and of one user's cache and registries."""
 
     def __init__(
-        self, workspace: Path, environ: Mapping[str, str], cache: PackageCache | None = None
+        self,
+        workspace: Path,
+        environ: Mapping[str, str],
+        cache: PackageCache | None = None,
+        *,
+        offline: bool = False,
     ) -> None:
+        """When `offline`, no registry is asked."""
         self._workspace = workspace
         self._environ = environ
+        self._offline = offline
         self.cache = cache or PackageCache(environ)
         self._registries: dict[Ecosystem, Registry] = {
             "crates": CratesRegistry(),
@@ -63,26 +71,24 @@ class PackageLibrary:
         """The sources of a version, or of the one that the workspace uses, or of the latest."""
         wanted = check_version(version) if version else ""
         files = WorkspaceReader(self._workspace)
-        locked = await asyncio.to_thread(workspace_versions, files, name, self._environ)
+        locked = await within_deadline(lambda: workspace_versions(files, name, self._environ))
         chosen, origin = _choose(locked, wanted)
         module = PackageName.parse(name.ecosystem, chosen.module) if chosen.module else name
         query = PackageQuery(
             name=module, version=chosen.version or wanted, checksums=chosen.checksums, origin=chosen.origin
         )
-        found = await asyncio.to_thread(self._find_near, files, query)
-        if found is None:
-            found = await self._fetch_once(query)
+        found = await within_deadline(lambda: self._find_installed(files, query))
+        found = found or await asyncio.to_thread(self._find_cached, query)
+        found = found or await self._fetch_once(query)
         return msgspec.structs.replace(
             found,
             version_origin=origin or found.version_origin,
             notes=(*_notes(name, locked, chosen, wanted), *found.notes),
         )
 
-    def _find_near(self, files: WorkspaceReader, query: PackageQuery) -> PackageSource | None:
-        """What is installed or cached on this machine. Blocks."""
-        if not query.version or not is_exact(query.name, query.version):
-            return None
-        for one in installed_packages(files, query.name, self._environ):
+    def _find_installed(self, files: WorkspaceReader, query: PackageQuery) -> PackageSource | None:
+        """What the workspace has installed. Blocks."""
+        for one in installed_packages(files, query.name, self._environ) if query.version else ():
             if one.version == query.version:
                 return PackageSource(
                     name=query.name,
@@ -91,6 +97,12 @@ class PackageLibrary:
                     source=f"as installed in {one.origin}",
                     tree=one.tree,
                 )
+        return None
+
+    def _find_cached(self, query: PackageQuery) -> PackageSource | None:
+        """What is in our cache or in the client's, from where it is unpacked. Blocks."""
+        if not query.version or not is_exact(query.name, query.version):
+            return None
         for record in self.cache.find(query.name, query.version):
             if _fits(record, query):
                 return self._cached(record)
@@ -104,6 +116,12 @@ class PackageLibrary:
     async def _fetch(self, query: PackageQuery) -> PackageSource:
         folder = await asyncio.to_thread(self.cache.unfinished_folder)
         try:
+            if self._offline:
+                raise RegistryFailed(
+                    f"{query.name} {query.version}".rstrip()
+                    + " is not on this machine, and no registry is asked.",
+                    suggestion='The settings of the component have "offline". Go on without this package.',
+                )
             archive = await self._registries[query.name.ecosystem].fetch(query, folder, self._environ)
             return await asyncio.to_thread(self._add, archive)
         except RegistryFailed as error:

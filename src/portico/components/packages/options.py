@@ -12,6 +12,8 @@ from portico.domain import codecs
 
 class PackagesOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     cache_megabytes: Annotated[int, Meta(ge=1)] = 2000
+    offline: bool = False
+    """Whether only packages that are on this machine are offered, and no registry is asked."""
     research: bool = True
     """Whether package_query is offered."""
     research_seconds: Annotated[float, Meta(ge=0.001, le=3600)] = 240.0

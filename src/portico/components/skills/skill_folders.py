@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from portico.components.packages.package import normalize_python
 from portico.components.skills.skill import FILE_NAME, SkillSource
 from portico.config.paths import config_folder
 from portico.files.regular import read_regular
@@ -109,7 +110,7 @@ def _python_skills(site: Path) -> Iterator[SkillFolder]:
             distributions = {}
             for one in names:
                 if (found := _DISTRIBUTION.fullmatch(one)) is not None:
-                    distributions.setdefault(_normal(found[1]), []).append((found[2], one))
+                    distributions.setdefault(normalize_python(found[1]), []).append((found[2], one))
         package, version = _distribution_of(site, name, distributions)
         source = SkillSource(kind="pypi", package=package, version=version)
         yield from _skills_in(Path(skills), site / name, source)
@@ -119,7 +120,7 @@ def _distribution_of(
     site: Path, folder: str, distributions: Mapping[str, list[tuple[str, str]]]
 ) -> tuple[str, str]:
     """The distribution that a package was installed by, as its RECORD says, and its version."""
-    wanted, likely = f"{folder}/.agents/skills/".encode(), _normal(folder)
+    wanted, likely = f"{folder}/.agents/skills/".encode(), normalize_python(folder)
     for package in chain((likely,), distributions):
         for version, info in distributions.get(package, ()):
             try:
@@ -128,10 +129,6 @@ def _distribution_of(
             except OSError:
                 continue
     return likely, ""
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _node_skills(modules: Path) -> Iterator[SkillFolder]:

@@ -8,7 +8,7 @@ import msgspec
 
 from portico.api.v1 import agent_pb as pb
 from portico.conductor.permissions.approvals import Approval
-from portico.config.settings import SettingDescription
+from portico.config.setting_descriptions import SettingDescription
 from portico.domain.catalog import (
     AgentEntry,
     ListedScenario,

@@ -241,6 +241,13 @@ def _prompt_submitted(payload: events.PromptSubmitted) -> pb.PromptSubmitted:
         text=payload.text,
         blocks_json=[json_text(block) for block in payload.blocks],
         prompt_id=payload.prompt_id or "",
+        prompt=None
+        if payload.prompt is None
+        else pb.PromptReference(
+            name=payload.prompt.name,
+            version=payload.prompt.version or "",
+            fingerprint=payload.prompt.fingerprint,
+        ),
     )
 
 

@@ -9,8 +9,8 @@ from connectrpc.codec import proto_binary_codec
 from portico.api.fields import one_of, to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
-from portico.config.settings import SettingDescription
-from portico.domain.catalog import DownloadEntry, PromptBlank
+from portico.config.setting_descriptions import SettingDescription
+from portico.domain.catalog import DownloadEntry, PromptBlank, PromptEntry
 from portico.domain.errors import InvalidInput
 from portico.doors.api.error_interceptor import ErrorInterceptor
 from portico.doors.api.json_codec import BoundedJsonCodec
@@ -163,12 +163,7 @@ class ApiService(ReviewCalls):
     async def list_prompts(self, request: pb.ListPromptsRequest, _: Context, /) -> pb.ListPromptsResponse:
         return pb.ListPromptsResponse(
             prompts=[
-                pb.KeptPrompt(
-                    name=one.name,
-                    description=one.description,
-                    origin=pb.PromptOrigin[one.origin.upper()],
-                    problem=one.problem,
-                )
+                _kept_prompt(one)
                 for one in await self._catalog.prompts(await self._folder(request.workspace))
             ]
         )
@@ -242,6 +237,28 @@ def _piece(piece: str | PromptBlank) -> pb.PromptPiece:
     return pb.PromptPiece(piece=one_of("blank", blank))
 
 
+def _kept_prompt(prompt: PromptEntry) -> pb.KeptPrompt:
+    return pb.KeptPrompt(
+        name=prompt.name,
+        description=prompt.description,
+        origin=pb.PromptOrigin[prompt.origin.upper().replace("-", "_")],
+        problem=prompt.problem,
+        tags=list(prompt.tags),
+        version=prompt.version,
+        variables=[
+            pb.PromptVariable(name=one.name, description=one.description, default_value=one.default)
+            for one in prompt.variables
+        ],
+        model=prompt.model,
+        mode=prompt.mode,
+        output=prompt.output,
+        budget=prompt.budget,
+        fingerprint=prompt.fingerprint,
+        path=prompt.path,
+        warnings=list(prompt.warnings),
+    )
+
+
 def _download(download: DownloadEntry) -> pb.ModelDownload:
     return pb.ModelDownload(
         name=download.name,
@@ -260,4 +277,5 @@ def _setting(setting: SettingDescription) -> pb.Setting:
         value_json=setting.value_json,
         source=setting.source,
         description=setting.description,
+        owner=setting.owner,
     )

@@ -42,6 +42,7 @@ from portico.sessions.content.attachments import read_attachments
 from portico.sessions.content.mentions import links_in
 from portico.sessions.drafts import Drafts
 from portico.sessions.log.export import export_json, export_markdown
+from portico.sessions.log.timeline_page import read_timeline_page
 from portico.sessions.ports import Ports
 from portico.sessions.review_actions import ReviewActions
 from portico.sessions.service import SessionService
@@ -119,7 +120,9 @@ class SessionCalls(AgentService):
         name = require_session_id(request.session_id)
         await self._service.show(name)
         size = page_size(request.limit, TIMELINE_PAGE)
-        events = await self._store.tail(name, before_seq=request.before_seq or None, limit=size)
+        events = await read_timeline_page(
+            self._store, name, before_seq=request.before_seq or None, limit=size
+        )
         return pb.GetTimelineResponse(
             events=[to_event(event) for event in events], more=bool(events) and events[0].seq > 1
         )
@@ -225,7 +228,12 @@ class SessionCalls(AgentService):
         self, request: pb.SubmitClientEventRequest, _: Context, /
     ) -> pb.SubmitClientEventResponse:
         said: Any = request.event
-        if said is not None and said.field in ("editor_reply", "editor_state", "editor_tools"):
+        if said is not None and said.field in (
+            "editor_reply",
+            "editor_state",
+            "editor_tools",
+            "editor_problems",
+        ):
             self._editors.take(said.value)
             return pb.SubmitClientEventResponse()
         name = require_session_id(request.session_id)

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 from portico.api.fields import json_text, one_of, raw_json, to_enum, to_int32
 from portico.api.v1 import events_pb as pb
 from portico.domain import events, values
+from portico.domain.problems import FileProblems, Problem
 
 
 def to_tool_started(payload: events.ToolStarted) -> pb.ToolStarted:
@@ -35,6 +36,9 @@ def to_tool_updated(payload: events.ToolUpdated) -> pb.ToolUpdated:
         input_json=raw_json(payload.input),
         output_json=raw_json(payload.output),
         grown=None if grown is None else pb.TextGrowth(dropped=grown.dropped, text=grown.text),
+        problems=None
+        if payload.problems is None
+        else pb.ToolProblems(files=[_file_problems(one) for one in payload.problems]),
         terminal=None
         if terminal is None
         else pb.TerminalOutput(
@@ -84,6 +88,23 @@ def _part(part: values.ToolPart) -> pb.ToolPart:
         case _:
             assert_never(part)
     return pb.ToolPart(part=shown)
+
+
+def _file_problems(file: FileProblems) -> pb.FileProblems:
+    return pb.FileProblems(
+        path=file.path,
+        added=[_problem(one) for one in file.added],
+        removed=[_problem(one) for one in file.removed],
+    )
+
+
+def _problem(one: Problem) -> pb.Problem:
+    return pb.Problem(
+        line=one.line,
+        severity=to_enum(pb.Severity, one.severity),
+        message=one.message,
+        source=one.source,
+    )
 
 
 def _tool_locations(locations: tuple[values.Location, ...] | None) -> pb.ToolLocations | None:

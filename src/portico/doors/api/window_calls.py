@@ -10,6 +10,7 @@ from portico.api.v1 import agent_pb as pb
 from portico.domain import windows
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
+from portico.domain.problems import Problem
 from portico.doors.api.streams import merge_streams
 from portico.sessions.windows import WindowRegistry
 
@@ -27,11 +28,19 @@ class WindowCalls:
             async for update in stream:
                 yield to_window_update(update)
 
-    def take(self, said: pb.EditorReply | pb.EditorState | pb.EditorTools) -> None:
-        """Handle a reply, a state change or the tools of a window."""
+    def take(self, said: pb.EditorReply | pb.EditorState | pb.EditorTools | pb.EditorProblems) -> None:
+        """Handle a reply, a state change, the tools or the problems of a window."""
         registry = self._require_registry()
         if isinstance(said, pb.EditorReply):
             registry.reply(said.request_id, read_window_answer(said))
+        elif isinstance(said, pb.EditorProblems):
+            for file in said.files:
+                found = _found(pb.EditorFindings(problems=file.problems))
+                problems = [
+                    Problem(line=one.line + 1, severity=one.severity, message=one.message, source=one.source)
+                    for one in found.problems
+                ]
+                registry.update_problems(said.editor_id, file.path, problems)
         elif isinstance(said, pb.EditorTools):
             tools = None if said.withdrawn else [_tool(one) for one in said.tools]
             registry.update_tools(

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 
-from portico.config.model_settings import ModelSetting, ProviderSetting
+from portico.config.model_settings import MODEL_VARIABLE, ModelSetting, ProviderSetting
 from portico.porter.models.clients import RequestTarget
 from portico.porter.models.keys import need_key
 from portico.porter.models.model import Model
 from portico.porter.models.providers import OFFLINE, ModelName, find_provider, parse_model_name
 from portico.porter.models.remote_model import RemoteModel
-
-MODEL_VARIABLE = "PORTICO_MODEL"
 
 
 def open_model(name: str, settings: Mapping[str, ProviderSetting], environ: Mapping[str, str]) -> Model:

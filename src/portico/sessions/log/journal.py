@@ -48,6 +48,12 @@ class Journal:
         self._closed = False
         self._last_write = float("-inf")
 
+    def record_in(self, turn_id: TurnId | None, payload: AnyPayload) -> None:
+        """Add an event that belongs to a turn which may be over."""
+        running, self.turn_id = self.turn_id, turn_id
+        self.record(payload)
+        self.turn_id = running
+
     def record(self, payload: AnyPayload) -> None:
         """Add an event to the log soon, in the order of the calls."""
         if self._pending:

@@ -62,7 +62,7 @@ class ClientCallRecorder:
     def wrote(self, path: str, old: str | None, new: str) -> None:
         """Record a file write that no tool call names."""
         for payload in self._session.tools.wrote(self._place(path), old, new):
-            self._session.journal.record(payload)
+            self._session.record_tool(payload)
 
     def _text_on_disk(self, path: str) -> str | None:
         root = Path(os.path.realpath(self._folder or self._session.workspace))

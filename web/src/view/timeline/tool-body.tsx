@@ -9,6 +9,7 @@ import type { RowContext } from "./row-context";
 import { DiffView } from "./diff-view";
 import { ContentBlockView, FileLink } from "./content-blocks";
 import { Code, CopyIcon, IconButton, Markdown } from "./elements";
+import { ProblemList } from "./problem-list";
 import { isEmpty, stateOf } from "./tool-state";
 
 interface ToolBodyProps {
@@ -29,6 +30,7 @@ export function ToolBody({ item, context }: ToolBodyProps) {
       {item.content.map((part, index) => (
         <Part key={index} part={part} place={`${item.key} ${index}`} item={item} context={context} />
       ))}
+      <ProblemList files={item.problems} context={context} />
       {others.map((id) => (
         <TerminalView key={id} id={id} item={item} context={context} />
       ))}

@@ -8,6 +8,7 @@ import { DiffCounts } from "./diff-view";
 import { formatDuration } from "./duration";
 import { Icon } from "./elements";
 import { useElapsed } from "./elapsed-time";
+import { ProblemCounts } from "./problem-list";
 import { ToolBody } from "./tool-body";
 import { hasBody, isOpenAtFirst, stateOf, stateLabel, totalDiff, type ToolState } from "./tool-state";
 
@@ -41,6 +42,7 @@ export function ToolCard({ item, context }: { readonly item: ToolItem; readonly 
         <span class="p-fold-title">{shortTitle(title, context.workspace)}</span>
         {item.readOnly && <span class="p-tool-mark">read-only</span>}
         {counts !== undefined && <DiffCounts counts={counts} />}
+        <ProblemCounts files={item.problems} />
         <Duration item={item} />
         <span class={`p-tool-state p-tool-state-${state}`} title={stateLabel(state)}>
           <Icon name={STATE_ICONS[state]} spinning={state === "running"} />

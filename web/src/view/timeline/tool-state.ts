@@ -57,9 +57,10 @@ function printsLittle({ terminals }: ToolItem): boolean {
 }
 
 export function hasBody(item: ToolItem): boolean {
-  const { content, locations, inputJson, outputJson, terminals } = item;
+  const { content, locations, inputJson, outputJson, problems, terminals } = item;
   return (
     content.length > 0 ||
+    problems.length > 0 ||
     locations.length > 0 ||
     terminals.size > 0 ||
     !isEmpty(inputJson) ||

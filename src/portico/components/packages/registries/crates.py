@@ -24,7 +24,7 @@ class CratesRegistry:
                 verified = check_checksums(path, query.checksums, query.origin)
             except PackageRefused:
                 continue  # The same version from another registry.
-            return _archive(query, query.version, path, verified, "cargo's cache")
+            return _archive(query, query.version, path, verified or "by cargo", "cargo's cache")
         return None
 
     async def fetch(self, query: PackageQuery, folder: Path, environ: Mapping[str, str]) -> PackageArchive:

@@ -35,7 +35,7 @@ class GoRegistry:
         path = folder / f"{_escaped(query.version)}.zip"
         if not path.is_file():
             return None
-        return _archive(query, query.version, path, _check(path, query), "go's module cache")
+        return _archive(query, query.version, path, _check(path, query) or "by go", "go's module cache")
 
     async def fetch(self, query: PackageQuery, folder: Path, environ: Mapping[str, str]) -> PackageArchive:
         spec = f"{query.name.name}@{query.version or 'latest'}"

@@ -3,6 +3,7 @@
 mvn itself is not used: it would first download a plugin of some fifty archives to fetch one of them.
 """
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Mapping
@@ -37,25 +38,30 @@ class MavenRegistry:
         return _archive(query, query.version, path, "", "Maven's local repository")
 
     async def fetch(self, query: PackageQuery, folder: Path, environ: Mapping[str, str]) -> PackageArchive:
-        settings = read_maven_settings(environ)
+        settings = await asyncio.to_thread(read_maven_settings, environ)
         source = HttpSource(settings.http)
         if query.version and not is_exact(query.name, query.version):
             raise InvalidInput(
                 f"{query.version} is not one version of {query.name}.",
                 suggestion="Give an exact version, or leave it out for the latest.",
             )
+        asked = query.version
         for repository in settings.repositories:
             base = f"{repository}/{_place(query.name)}"
             version = query.version or await _latest(source, base)
+            asked = version or asked
             path = folder / _sources(query.name, version)
             address = f"{base}/{version}/{path.name}"
-            if not version or not await source.download(address, path, limit=DEFAULT_LIMITS.archive_bytes):
+            # The repository names the latest version, and what is none must not reach a path.
+            if not is_exact(query.name, version):
+                continue
+            if not await source.download(address, path, limit=DEFAULT_LIMITS.archive_bytes):
                 continue
             verified = await _verify(source, address, path)
             where = urlsplit(repository).hostname or repository
             return _archive(query, version, path, verified, f"the sources jar at {where}")
         raise PackageNotFound(
-            f"Maven's repositories have no sources of {query.name} {query.version}".rstrip() + ".",
+            f"Maven's repositories have no sources of {query.name} {asked}".rstrip() + ".",
             suggestion="Check the name (group:artifact) and the version. Some packages are published without sources.",
         )
 
@@ -78,12 +84,13 @@ async def _latest(source: HttpSource, base: str) -> str:
     metadata = None if document is None else read_xml(document[0].decode(errors="replace"))
     if metadata is None:
         return ""
+    release = child_text(metadata, "versioning/release")
     versions = [(one.text or "").strip() for one in metadata.iterfind("versioning/versions/version")]
-    # The release that a repository names may be an alpha.
     final = [one for one in versions if not _UNFINISHED.search(one)]
-    if final:
+    # The release that a repository names may be an alpha.
+    if final and release not in final:
         return max(final, key=lambda one: [int(digits) for digits in re.findall(r"\d+", one)])
-    return child_text(metadata, "versioning/release") or child_text(metadata, "versioning/latest")
+    return release or child_text(metadata, "versioning/latest")
 
 
 async def _verify(source: HttpSource, address: str, path: Path) -> str:

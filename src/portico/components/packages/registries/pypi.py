@@ -4,6 +4,7 @@ pip itself is not used: to download an sdist it runs the build of the package, o
 without compiled parts is preferred, because it has the files as they are imported; else the sdist.
 """
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
@@ -42,7 +43,7 @@ class PypiRegistry:
         return None  # Installed packages are read in place; pip's cache has no names in it.
 
     async def fetch(self, query: PackageQuery, folder: Path, environ: Mapping[str, str]) -> PackageArchive:
-        settings = read_pip_settings(environ)
+        settings = await asyncio.to_thread(read_pip_settings, environ)
         source = HttpSource(settings.http)
         asked = f"{query.name} {query.version}".strip()
         known = False

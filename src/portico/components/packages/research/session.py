@@ -22,6 +22,7 @@ from portico.components.packages.research.permission import judge_request
 from portico.conductor.permissions.tool_calls import ToolCallTracker
 from portico.conductor.proxy import Proxy
 from portico.domain.errors import PorticoError
+from portico.files.deadline import within_deadline
 from portico.rpc.messages import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -157,7 +158,7 @@ class ResearchSession:
     async def _read_file(self, message: Message) -> None:
         try:
             asked = decode(message.params, acp.ReadTextFileRequest)
-            text = await asyncio.to_thread(self._source.tree.read, self._inside(asked.path))
+            text = await within_deadline(lambda: self._source.tree.read(self._inside(asked.path)))
         except (PorticoError, ValueError, msgspec.DecodeError) as error:
             self._proxy.refuse_agent(message, RpcError(INVALID_PARAMS, f"{error}"))
             return

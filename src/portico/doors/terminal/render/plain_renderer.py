@@ -35,6 +35,7 @@ from portico.domain.events import (
 )
 from portico.doors.terminal import labels
 from portico.doors.terminal.permission_keys import keyed_options
+from portico.doors.terminal.problem_labels import problem_lines
 from portico.doors.terminal.render.renderer import PromptEcho
 from portico.doors.terminal.render.session_state import SessionState
 from portico.doors.terminal.render.tool_view import ROW_LENGTH, ToolView
@@ -178,6 +179,9 @@ class PlainRenderer:
             self._between = True
         if isinstance(payload, ToolCompleted):
             self._tool_done(view)
+        elif isinstance(payload, ToolUpdated):
+            for line in problem_lines(payload.problems or (), self._state.workspace):
+                self._note(f"  {line}")
 
     def _tool_done(self, view: ToolView) -> None:
         state = "done" if view.success else "failed"

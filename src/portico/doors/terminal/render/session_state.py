@@ -36,7 +36,7 @@ class SessionState:
             view = self.tools.get(tool_id, unknown).updated(payload)
         if isinstance(payload, ToolCompleted):
             self.tools.pop(tool_id, None)
-        else:
+        elif tool_id in self.tools or isinstance(payload, ToolStarted) or payload.problems is None:
             self.tools[tool_id] = view
         return view
 

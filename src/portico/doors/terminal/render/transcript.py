@@ -9,6 +9,7 @@ from typing import Literal, assert_never
 
 import msgspec
 from rich.console import RenderableType
+from rich.text import Text
 
 from portico.domain.events import (
     CheckpointCreated,
@@ -42,12 +43,14 @@ from portico.domain.events import (
 from portico.domain.turns import TurnState
 from portico.domain.values import DiffPart, PlanEntry
 from portico.doors.terminal import labels
+from portico.doors.terminal.layout import indented
 from portico.doors.terminal.markdown.stream import StreamedMarkdown
+from portico.doors.terminal.problem_labels import problem_lines
 from portico.doors.terminal.render import cards, question_cards
 from portico.doors.terminal.render.renderer import PromptEcho
 from portico.doors.terminal.render.session_state import SessionState
 from portico.doors.terminal.review import proposal_cards
-from portico.doors.terminal.theme import Signs
+from portico.doors.terminal.theme import CAUTION, Signs
 
 _THOUGHT_SIZE = 400
 _LIVE_PLAN = 6
@@ -201,6 +204,10 @@ class SessionTranscript:
     def _tool(self, payload: ToolStarted | ToolUpdated | ToolCompleted, at: int) -> Iterator[TranscriptItem]:
         view = self._session.update_tool(payload, at)
         if isinstance(payload, ToolUpdated):
+            lines = problem_lines(payload.problems or (), self._session.workspace)
+            if lines:
+                yield from self._close_answer()
+                yield TranscriptItem("activity", tuple(indented(Text(line, CAUTION), 2) for line in lines))
             return
         yield from self._close_answer()
         if isinstance(payload, ToolStarted):

@@ -1,5 +1,6 @@
-"""/test reports the counts that the test runner printed."""
+"""The counts and names of tests that runners print."""
 
+import msgspec
 import pytest
 
 from portico.project.runner_output import SuiteResult, read_result
@@ -32,22 +33,26 @@ MOCHA = "\n  3 passing (10ms)\n  1 failing\n"
 
 
 @pytest.mark.parametrize(
-    ("output", "result"),
+    ("output", "result", "failed"),
     [
-        (PYTEST, SuiteResult(12, 2, 3, failures=("tests/test_a.py::test_one", "tests/test_b.py::test_two"))),
-        (QUIET_PYTEST, SuiteResult(4, 0)),
-        (UNITTEST, SuiteResult(2, 2, 1, failures=("test_bad (tests.test_it.TestIt.test_bad)",))),
-        ("Ran 1 test in 0.000s\n\nOK\n", SuiteResult(1, 0)),
-        (CARGO, SuiteResult(7, 1, 2, failures=("tests::bad",))),
-        (GO, SuiteResult(2, 1, what="package", failures=("TestBad",))),
-        (VERBOSE_GO, SuiteResult(1, 1, 1, failures=("TestB",))),
-        (JEST, SuiteResult(5, 1, 2)),
-        (VITEST, SuiteResult(2, 1)),
-        (NODE, SuiteResult(2, 1)),
-        (MOCHA, SuiteResult(3, 1)),
-        ("all is well\n", SuiteResult()),
-        ("", SuiteResult()),
+        (PYTEST, SuiteResult(12, 2, 3), ["tests/test_a.py::test_one", "tests/test_b.py::test_two"]),
+        (QUIET_PYTEST, SuiteResult(4, 0), []),
+        (UNITTEST, SuiteResult(2, 2, 1), ["test_bad (tests.test_it.TestIt.test_bad)"]),
+        ("Ran 1 test in 0.000s\n\nOK\n", SuiteResult(1, 0), []),
+        (CARGO, SuiteResult(7, 1, 2), ["tests::bad"]),
+        (GO, SuiteResult(2, 1, what="package"), ["TestBad"]),
+        (VERBOSE_GO, SuiteResult(1, 1, 1), ["TestB"]),
+        (JEST, SuiteResult(5, 1, 2), []),
+        (VITEST, SuiteResult(2, 1), []),
+        (NODE, SuiteResult(2, 1), []),
+        (MOCHA, SuiteResult(3, 1), []),
+        ("all is well\n", SuiteResult(), []),
+        ("", SuiteResult(), []),
     ],
 )
-def test_counts_are_read_off_the_output_of_each_runner(output: str, result: SuiteResult) -> None:
-    assert read_result(output) == result
+def test_counts_are_read_off_the_output_of_each_runner(
+    output: str, result: SuiteResult, failed: list[str]
+) -> None:
+    read = read_result(output)
+    assert msgspec.structs.replace(read, failed_tests=()) == result
+    assert [test.name for test in read.failed_tests] == failed

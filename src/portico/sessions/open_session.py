@@ -32,7 +32,7 @@ _TREE_IN_USE = (
 )
 
 
-class Session:
+class OpenSession:
     """Handle of a session that is open in this process. Closed through the service that gave it."""
 
     def __init__(self, runtime: SessionRuntime, writer: "asyncio.Task[None]") -> None:

@@ -1,0 +1,237 @@
+"""All language servers of a host: one for each language and tree, shared by sessions, agents and doors."""
+
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from portico.config.paths import config_folder
+from portico.config.settings import load_settings
+from portico.domain.errors import LanguageServerFailed
+from portico.domain.windows import CodeAction, CodeFileEdit, CodeLookup, CodeLookupResult, CodeProblem
+from portico.editors.language_servers import lookups, problems
+from portico.editors.language_servers.catalog import server_catalog
+from portico.editors.language_servers.documents import OpenDocument
+from portico.editors.language_servers.edits import CodeEdits, describe_action
+from portico.editors.language_servers.programs import prepare, usable_servers
+from portico.editors.language_servers.server import LanguageServer
+from portico.editors.language_servers.source_files import count_suffixes, environment_stamp
+from portico.editors.language_servers.specification import LanguageServerSpec, ServerCommand
+from portico.editors.language_servers.supervised_server import Launch, SupervisedServer
+from portico.editors.language_servers.tree_sync import TreeSync
+from portico.files.deadline import within_deadline
+from portico.sessions.code_servers import CodeTree
+from portico.sessions.ports import Clock
+
+MOST_RUNNING = 8
+_MOST_CHECKED = 20
+
+
+class _Target(msgspec.Struct, frozen=True):
+    """The server that a question goes to: which, where, and about what file."""
+
+    spec: LanguageServerSpec
+    workspace: Path
+    tree: Path
+    trusted: bool
+    stamp: tuple[int, ...]
+    path: Path | None = None
+
+
+class _Question(msgspec.Struct, frozen=True):
+    """A running server, with the document that is asked about, which it knows as the session has it."""
+
+    server: LanguageServer
+    sync: TreeSync
+    document: OpenDocument | None
+
+
+class LanguageServers:
+    """Implements `sessions.code_servers.CodeServers`. Its owner must close it."""
+
+    def __init__(
+        self, environ: Mapping[str, str], clock: Clock, launch: Launch = LanguageServer.start
+    ) -> None:
+        self._environ = environ
+        self._clock = clock
+        self._launch = launch
+        self._servers: dict[tuple[str, Path], SupervisedServer] = {}
+        self._stamps: dict[tuple[str, Path], tuple[int, ...]] = {}
+
+    async def close(self) -> None:
+        while self._servers:
+            _, server = self._servers.popitem()
+            await server.end()
+
+    def pids(self) -> list[int]:
+        """The processes of the servers that run."""
+        return [server.pid for server in self._servers.values() if server.pid is not None]
+
+    async def look_up(self, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult:
+        if lookup.kind == "diagnostics" and not lookup.path:
+            return await self._check_open_files(tree)
+        async with self._about(tree, lookup.path) as asked:
+            try:
+                return await _answer(asked, tree, lookup)
+            except LanguageServerFailed:
+                if asked.server.running:
+                    raise
+        # It crashed over the question, or beside it: a new one gets the question once more.
+        async with self._about(tree, lookup.path) as asked:
+            return await _answer(asked, tree, lookup)
+
+    async def rename(self, tree: CodeTree, place: CodeLookup, name: str) -> Sequence[CodeFileEdit]:
+        async with self._about(tree, place.path) as asked:
+            assert asked.document is not None
+            return await CodeEdits(asked.server, asked.sync, tree).rename(asked.document, place, name)
+
+    async def actions(self, tree: CodeTree, place: CodeLookup) -> Sequence[CodeAction]:
+        async with self._about(tree, place.path) as asked:
+            assert asked.document is not None
+            offers = await CodeEdits(asked.server, asked.sync, tree).offers(asked.document, place)
+            return [describe_action(action) for action, _ in offers]
+
+    async def act(self, tree: CodeTree, place: CodeLookup, title: str) -> Sequence[CodeFileEdit]:
+        async with self._about(tree, place.path) as asked:
+            assert asked.document is not None
+            return await CodeEdits(asked.server, asked.sync, tree).act(asked.document, place, title)
+
+    @asynccontextmanager
+    async def _about(self, tree: CodeTree, path: str) -> AsyncIterator[_Question]:
+        """A server that knows all that has changed until now."""
+        target = await within_deadline(lambda: self._find(tree, path), seconds=30)
+        async with (await self._supervised(target)).use() as (server, sync):
+            async with sync.lock:
+                await sync.refresh(tree)
+                document = None if target.path is None else await sync.open(tree, target.path)
+            yield _Question(server, sync, document)
+
+    async def _check_open_files(self, tree: CodeTree) -> CodeLookupResult:
+        """The problems of the files that were changed or asked about since their server was started."""
+        folder = await within_deadline(lambda: Path(os.path.realpath(tree.folder)))
+        found: list[CodeProblem] = []
+        notes: list[str] = []
+        checked = 0
+        for (_, place), supervised in list(self._servers.items()):
+            if place != folder or not supervised.running:
+                continue
+            async with supervised.use() as (server, sync):
+                async with sync.lock:
+                    await sync.refresh(tree)
+                for document in list(server.documents)[-_MOST_CHECKED:]:
+                    result = await _problems(server, document)
+                    checked += 1
+                    found += result.problems
+                    notes += [result.note] if result.note else []
+        found = list(_as_named(CodeLookupResult(problems=tuple(found)), folder, tree.folder).problems)
+        told = f"Checked {checked} files that were changed or asked about. Give path to check another."
+        return CodeLookupResult(problems=tuple(found), note=" ".join((*notes, told)))
+
+    async def _supervised(self, target: _Target) -> SupervisedServer:
+        key = (target.spec.name, target.tree)
+        known = self._servers.get(key)
+        if known is not None and self._stamps[key] != target.stamp and not known.busy:
+            # Other packages are installed than when it was started.
+            await known.end()
+            self._stamps[key] = target.stamp
+        if known is None:
+            await self._make_room()
+            known = SupervisedServer(
+                target.spec.name, partial(self._prepare, target), self._launch, self._clock
+            )
+            self._servers[key] = known
+            self._stamps[key] = target.stamp
+        return known
+
+    async def _prepare(self, target: _Target) -> ServerCommand:
+        return await within_deadline(
+            lambda: prepare(target.spec, target.workspace, target.tree, self._environ, trusted=target.trusted)
+        )
+
+    async def _make_room(self) -> None:
+        """End the server that was not used for the longest time, if too many run."""
+        idle = [one for one in self._servers.values() if one.running and not one.busy]
+        if len(idle) >= MOST_RUNNING:
+            await min(idle, key=lambda one: one.last_used).end()
+
+    def _find(self, tree: CodeTree, path: str) -> _Target:
+        """The server for a file, or for most files of a tree. LanguageServerFailed if there is none. Blocks."""
+        workspace, folder = (Path(os.path.realpath(place)) for place in (tree.workspace, tree.folder))
+        settings = load_settings(config_folder(self._environ), workspace)
+        catalog = server_catalog(settings.language_servers)
+        real = Path(os.path.realpath(folder / path)) if path else None
+        suitable = catalog if real is None else [spec for spec in catalog if spec.language_of(real)]
+        if real is not None and not real.is_relative_to(folder):
+            raise LanguageServerFailed(f"{path} is outside the workspace {folder}.")
+        if not suitable:
+            raise LanguageServerFailed(
+                f"No language server is known for {path}.",
+                suggestion='Add one under "languageServers" in your settings.',
+            )
+        usable = usable_servers(suitable, workspace, self._environ, trusted=settings.trusted)
+        chosen = _most_common(usable, folder) if real is None else (usable or suitable)[0]
+        stamp = environment_stamp(folder, workspace)
+        return _Target(chosen, workspace, folder, settings.trusted, stamp, real)
+
+
+def _most_common(specs: Sequence[LanguageServerSpec], folder: Path) -> LanguageServerSpec:
+    """The server of the language that most files of a folder have."""
+    counts = count_suffixes(folder, frozenset(suffix for spec in specs for suffix in spec.languages))
+    sums = {spec.name: sum(counts.get(suffix, 0) for suffix in spec.languages) for spec in specs}
+    chosen = max(specs, key=lambda spec: sums[spec.name], default=None)
+    if chosen is None or not sums[chosen.name]:
+        raise LanguageServerFailed(
+            "No language server is installed for the files of this workspace.",
+            suggestion="See which can be: portico code servers list",
+        )
+    return chosen
+
+
+def _as_named(result: CodeLookupResult, real: Path, named: Path) -> CodeLookupResult:
+    """The same answer for a tree that was named by a path with links in it."""
+    if real == named:
+        return result
+
+    def renamed(path: str) -> str:
+        place = Path(path)
+        return str(named / place.relative_to(real)) if place.is_relative_to(real) else path
+
+    return msgspec.structs.replace(
+        result,
+        places=tuple(msgspec.structs.replace(one, path=renamed(one.path)) for one in result.places),
+        problems=tuple(msgspec.structs.replace(one, path=renamed(one.path)) for one in result.problems),
+    )
+
+
+async def _answer(asked: _Question, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult:
+    if asked.document is None:
+        found = await lookups.find_symbols(asked.server, lookup.query)
+    else:
+        found = await _answer_about(asked.server, asked.document, lookup)
+    return _as_named(found, asked.server.tree, tree.folder)
+
+
+async def _answer_about(
+    server: LanguageServer, document: OpenDocument, lookup: CodeLookup
+) -> CodeLookupResult:
+    match lookup.kind:
+        case "symbols":
+            return await lookups.list_symbols(server, document)
+        case "hover":
+            return await lookups.show_hover(server, document, lookup)
+        case "diagnostics":
+            return await _problems(server, document)
+        case "callers" | "callees":
+            return await lookups.find_calls(server, document, lookup)
+        case "definition" | "type_definition" | "implementations" | "references":
+            return await lookups.find_places(server, document, lookup)
+
+
+async def _problems(server: LanguageServer, document: OpenDocument) -> CodeLookupResult:
+    found = await problems.current_diagnostics(server, document)
+    if found is None:
+        return CodeLookupResult(note=problems.not_known(server, document.path))
+    return CodeLookupResult(problems=await problems.describe_problems(server, document, found))

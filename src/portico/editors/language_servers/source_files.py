@@ -1,0 +1,132 @@
+"""Source files of a tree: reading them, and what has changed on the disk since the last look.
+
+A tree is compared as a whole before each answer, so every change is noticed: by an agent, a shell command, an
+apply, a restore, or the person's own editor.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from portico.editors.language_servers.specification import LanguageServerSpec
+from portico.files import real_path
+
+CREATED, CHANGED, DELETED = 1, 2, 3
+READ_LIMIT_BYTES = 5 * 1024 * 1024
+MOST_FILES = 200_000
+_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "target", "site-packages"})
+_MARK_OF_ENVIRONMENT = "pyvenv.cfg"
+# File systems tell times in steps of some milliseconds; what was written in the step of a look may change unseen.
+_STEP_NS = 20_000_000
+_Facts = tuple[int, int, int]
+
+
+def read_source(path: Path) -> str | None:
+    """The text of a file on the disk; None if it is not there, too large, or not UTF-8."""
+    try:
+        return real_path.read(path, limit=READ_LIMIT_BYTES).decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+class TreeSnapshot:
+    """The files of a tree that matter to one server, as they were at the last look."""
+
+    def __init__(self, root: Path, spec: LanguageServerSpec) -> None:
+        self.root = root
+        self._spec = spec
+        self._known: dict[str, _Facts | None] | None = None
+        self.seconds = 0.0
+        """How long the last look took."""
+
+    def compare(self) -> dict[Path, int]:
+        """What was created, changed and deleted since the last look. Blocks."""
+        began, looked_at = time.monotonic(), time.time_ns()
+        found = {
+            path: facts if facts[0] < looked_at - _STEP_NS else None
+            for path, facts in self._scan(str(self.root))
+        }
+        known, self._known = self._known, found
+        self.seconds = time.monotonic() - began
+        if known is None:
+            return {}
+        changed = {
+            Path(path): CHANGED if path in known else CREATED
+            for path, facts in found.items()
+            if path not in known or facts is None or known[path] != facts
+        }
+        return changed | {Path(path): DELETED for path in known.keys() - found.keys()}
+
+    def _scan(self, folder: str) -> Iterator[tuple[str, _Facts]]:
+        waiting, seen = [folder], 0
+        while waiting and seen < MOST_FILES:
+            try:
+                entries = os.scandir(waiting.pop())
+            except OSError:
+                continue
+            with entries:
+                for entry in entries:
+                    seen += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        if not _is_skipped(entry):
+                            waiting.append(entry.path)
+                    elif self._matters(entry.name) and (facts := _facts(entry)) is not None:
+                        yield entry.path, facts
+
+    def _matters(self, name: str) -> bool:
+        return (
+            os.path.splitext(name)[1].lower() in self._spec.languages  # noqa: PTH122 - many, so cheap
+            or name in self._spec.project_files
+            or name in self._spec.languages
+        )
+
+
+def count_suffixes(root: Path, suffixes: frozenset[str], *, most: int = 20_000) -> dict[str, int]:
+    """How many files of each kind a tree has, as far as it is looked at. Blocks."""
+    counts: dict[str, int] = {}
+    waiting, seen = [str(root)], 0
+    while waiting and seen < most:
+        try:
+            entries = os.scandir(waiting.pop(0))
+        except OSError:
+            continue
+        with entries:
+            for entry in entries:
+                seen += 1
+                if entry.is_dir(follow_symlinks=False):
+                    if not _is_skipped(entry):
+                        waiting.append(entry.path)
+                elif (suffix := Path(entry.name).suffix.lower()) in suffixes:
+                    counts[suffix] = counts.get(suffix, 0) + 1
+    return counts
+
+
+def environment_stamp(tree: Path, workspace: Path) -> tuple[int, ...]:
+    """Changes whenever packages are installed for the project. Blocks."""
+    places: list[Path] = []
+    for root in dict.fromkeys((tree, workspace)):
+        places += [root / "node_modules" / ".package-lock.json", root / "node_modules"]
+        places += sorted((root / ".venv" / "lib").glob("python*/site-packages"))[:4]
+    return tuple(_modified(place) for place in places)
+
+
+def _modified(place: Path) -> int:
+    try:
+        return place.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _is_skipped(entry: "os.DirEntry[str]") -> bool:
+    if entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS:
+        return True
+    return entry.name in ("venv", "env") and os.path.exists(f"{entry.path}/{_MARK_OF_ENVIRONMENT}")  # noqa: PTH110
+
+
+def _facts(entry: "os.DirEntry[str]") -> _Facts | None:
+    try:
+        facts = entry.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino

@@ -1,0 +1,185 @@
+"""Questions to real servers, with answers that are known: basedpyright and typescript-language-server."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from portico.domain.windows import CodeLookup, LookupKind
+from tests.editors.language_servers.support import Workspace, real_server_path, workspace
+
+PYTHON = {
+    "shapes.py": """\
+from abc import ABC, abstractmethod
+
+
+class Shape(ABC):
+    @abstractmethod
+    def area(self) -> float: ...
+
+
+class Square(Shape):
+    def __init__(self, side: float) -> None:
+        self.side = side
+
+    def area(self) -> float:
+        return scaled(self.side, self.side)
+
+
+def scaled(value: float, factor: float) -> float:
+    return value * factor
+""",
+    "main.py": """\
+from shapes import Shape, Square
+
+
+def total(shapes: list[Shape]) -> float:
+    return sum(shape.area() for shape in shapes)
+
+
+first = Square(2)
+print(total([first]))
+""",
+}
+SCRIPT = {
+    "tsconfig.json": '{"compilerOptions": {"strict": true, "module": "nodenext", "target": "es2022"}}',
+    "shapes.ts": """\
+export interface Shape {
+  area(): number;
+}
+
+export class Square implements Shape {
+  constructor(readonly side: number) {}
+
+  area(): number {
+    return scaled(this.side, this.side);
+  }
+}
+
+export function scaled(value: number, factor: number): number {
+  return value * factor;
+}
+""",
+    "main.ts": """\
+import { type Shape, Square } from "./shapes.js";
+
+export function total(shapes: Shape[]): number {
+  return shapes.reduce((sum, shape) => sum + shape.area(), 0);
+}
+
+export const first = new Square(2);
+console.log(total([first]));
+""",
+}
+# What is asked at a name on a line, and the lines where the answers are.
+PYTHON_ANSWERS: list[tuple[LookupKind, str, int, str, set[str]]] = [
+    ("definition", "main.py", 8, "Square", {"shapes.py:9"}),
+    ("type_definition", "main.py", 9, "first", {"shapes.py:9"}),
+    ("implementations", "shapes.py", 6, "area", {"shapes.py:6", "shapes.py:13"}),
+    ("references", "shapes.py", 17, "scaled", {"shapes.py:14", "shapes.py:17"}),
+    ("callers", "shapes.py", 17, "scaled", {"shapes.py:14"}),
+    ("callees", "main.py", 4, "total", {"shapes.py:6"}),
+]
+SCRIPT_ANSWERS: list[tuple[LookupKind, str, int, str, set[str]]] = [
+    ("definition", "main.ts", 7, "Square", {"shapes.ts:5", "shapes.ts:6"}),
+    ("type_definition", "main.ts", 8, "first", {"shapes.ts:5"}),
+    ("implementations", "shapes.ts", 2, "area", {"shapes.ts:8"}),
+    ("references", "shapes.ts", 13, "scaled", {"shapes.ts:9", "shapes.ts:13"}),
+    ("callers", "shapes.ts", 13, "scaled", {"shapes.ts:9"}),
+    ("callees", "shapes.ts", 8, "area", {"shapes.ts:13"}),
+]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def code(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Workspace]:
+    """One workspace with both languages, whose servers all tests of this file share."""
+    place, home = tmp_path_factory.mktemp("real") / "w", tmp_path_factory.mktemp("home-of-servers")
+    async with workspace(place, home, path=real_server_path()) as here:
+        for name, text in {**PYTHON, **SCRIPT}.items():
+            here.write(name, text)
+        yield here
+
+
+def column(here: Workspace, name: str, line: int, symbol: str) -> int:
+    return (here.folder / name).read_text().split("\n")[line - 1].index(symbol)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(("kind", "name", "line", "symbol", "expected"), [*PYTHON_ANSWERS, *SCRIPT_ANSWERS])
+async def test_a_question_with_a_known_answer(
+    code: Workspace, kind: LookupKind, name: str, line: int, symbol: str, expected: set[str]
+) -> None:
+    found = await code.ask(kind, name, line, column(code, name, line, symbol))
+    places = {f"{Path(one.path).name}:{one.line + 1}" for one in found.places}
+    # Calls lead into the standard library, too.
+    assert {one for one in places if one.split(":")[0] in {**PYTHON, **SCRIPT}} == expected
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(("name", "other", "good", "bad"), [
+    ("main.py", "shapes.py", "def area(self) -> float:\n", "def area(self, unit: str) -> float:\n"),
+    ("main.ts", "shapes.ts", "constructor(readonly side: number)", "constructor(readonly side: string)"),
+])  # fmt: skip
+async def test_a_change_of_another_file_is_in_the_problems_of_this_one(
+    code: Workspace, name: str, other: str, good: str, bad: str
+) -> None:
+    text = {**PYTHON, **SCRIPT}[other]
+    calls = "def area(self) -> float: ..." if other.endswith(".py") else good
+    broken = text.replace(calls, bad.replace(":\n", ": ...") if other.endswith(".py") else bad)
+    for _ in range(3):
+        assert await code.problems(name) == []
+        code.write(other, broken)
+        assert await code.problems(name) != []
+        code.write(other, text)
+    assert await code.problems(name) == []
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("suffix", ["py", "ts"])
+async def test_a_new_file_can_be_imported_and_a_deleted_one_cannot(code: Workspace, suffix: str) -> None:
+    user = f"user.{suffix}"
+    uses = {"py": "from fresh import value\n\nprint(value)\n", "ts": 'export { value } from "./fresh.js";\n'}
+    code.write(user, uses[suffix])
+    assert len(await code.problems(user)) >= 1
+    fresh = code.write(f"fresh.{suffix}", {"py": "value = 1\n", "ts": "export const value = 1;\n"}[suffix])
+    assert await code.problems(user) == []
+    fresh.unlink()
+    assert len(await code.problems(user)) >= 1
+    (code.folder / user).unlink()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(("name", "line", "files"), [
+    ("shapes.py", 9, {"shapes.py", "main.py"}), ("shapes.ts", 5, {"shapes.ts", "main.ts"}),
+])  # fmt: skip
+async def test_a_rename_reaches_every_file(code: Workspace, name: str, line: int, files: set[str]) -> None:
+    place = CodeLookup(
+        kind="definition",
+        path=str(code.folder / name),
+        line=line - 1,
+        column=column(code, name, line, "Square"),
+    )
+    edits = await code.servers.rename(code.tree, place, "Box")
+    assert {Path(edit.path).name for edit in edits} == files
+    assert all("Box" in (edit.content or "") and "Square" not in (edit.content or "") for edit in edits)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_fix_of_a_real_server_is_listed_and_applied(code: Workspace) -> None:
+    name = code.write("unfinished.ts", "export const made = new Square(3);\n").name
+    place = CodeLookup(kind="definition", path=str(code.folder / name), line=0)
+    titles = [action.title for action in await code.servers.actions(code.tree, place)]
+    wanted = next(title for title in titles if "import" in title.lower())
+    (edit,) = await code.servers.act(code.tree, place, wanted)
+    assert "import { Square } from" in (edit.content or "")
+    (code.folder / name).unlink()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("query", ["scaled", "Square"])
+async def test_symbols_of_the_workspace_and_of_a_file(code: Workspace, query: str) -> None:
+    names = {one.name for one in (await code.ask("symbols", query=query)).places}
+    assert query in names
+    listed = {one.name for one in (await code.ask("symbols", "shapes.py")).places}
+    assert {"Shape", "Shape.area", "Square", "Square.area", "scaled"} <= listed

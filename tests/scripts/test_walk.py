@@ -1,0 +1,13 @@
+"""The way of a prompt, traced through a real server: composition happens before a turn, not in it."""
+
+import sys
+
+from scripts.trace_turn import trace_host
+
+
+def test_no_turn_goes_through_the_packages_that_put_portico_together() -> None:
+    walk = trace_host(sys.executable)
+    modules = [arrival.module for arrival in walk.arrivals]
+    in_turn = walk.arrivals[modules.index("sessions/turn") :]
+    assert {"chains", "conductor", "review"} <= {arrival.package for arrival in in_turn}
+    assert [one.module for one in in_turn if one.package in ("app", "server", "cli")] == []
