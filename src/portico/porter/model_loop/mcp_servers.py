@@ -110,7 +110,7 @@ class McpServers:
         return looking
 
     async def _listed(self, server: schema.McpServer, *, long_timeout: bool) -> Sequence[McpTool]:
-        """The tools of a server, which is started anew if it has ended meanwhile."""
+        """The tools of a server, which is restarted if it has ended meanwhile."""
         if (known := self._open.get(server.name)) is not None:
             client, requests = known
             try:

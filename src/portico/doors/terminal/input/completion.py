@@ -29,7 +29,7 @@ def is_completable(text: str) -> bool:
 
 
 class ChatCompleter(Completer):
-    """Completer of commands, prompts and files, which are listed anew each time."""
+    """Completer of commands, prompts and files, which are listed each time."""
 
     def __init__(
         self,
