@@ -21,6 +21,7 @@ from bench import (
     model,
     packages,
     page,
+    prompts,
     prose,
     review,
     roundtrip,
@@ -51,6 +52,7 @@ MEASUREMENTS = {
     "comparison": comparison.measure,
     "editor": editor.measure,
     "model": model.measure,
+    "prompts": prompts.measure,
 }
 LONG = {"frames": frames.measure, "registries": packages.measure_registries}
 """Measurements that take minutes or need a network, and run only when they are named."""
