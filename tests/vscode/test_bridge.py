@@ -162,7 +162,7 @@ async def test_a_command_goes_to_a_terminal_only_when_the_person_agrees(
     mark = house.workspace / "moored.txt"
     mark.unlink(missing_ok=True)
     terminals = window.page.locator(".terminal-wrapper")
-    await asked_editor(window, "symbols", {"path": str(house.workspace / "boats.py")}, "The editor knows")
+    await asked_editor(window, "symbols", {"path": str(house.workspace / "boats.py")}, "No such symbol")
     arguments = {"command": f"echo moored > {mark.name}", "reason": "It asks for a password."}
     chat = window.chat()
     await chat.ask(
