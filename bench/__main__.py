@@ -11,6 +11,7 @@ import psutil
 
 from bench import (
     chain,
+    code,
     comparison,
     editor,
     end_to_end,
@@ -18,6 +19,7 @@ from bench import (
     initialize,
     memory,
     model,
+    offline_model,
     packages,
     page,
     prose,
@@ -46,11 +48,16 @@ MEASUREMENTS = {
     "page": page.measure,
     "prose": prose.measure,
     "review": review.measure,
+    "code": code.measure,
     "comparison": comparison.measure,
     "editor": editor.measure,
     "model": model.measure,
 }
-LONG = {"frames": frames.measure, "registries": packages.measure_registries}
+LONG = {
+    "frames": frames.measure,
+    "offline_model": offline_model.measure,
+    "registries": packages.measure_registries,
+}
 """Measurements that take minutes or need a network, and run only when they are named."""
 
 

@@ -27,7 +27,9 @@ CHECKS = "def test_good():\n    assert True\n\n\ndef test_bad():\n    assert 1 =
 
 
 def call_tool(server_id: str, name: str, arguments: Json) -> Json:
-    return message(server_id, "call", "tools/call", {"name": name, "arguments": arguments})
+    token = arguments.pop("progress", None)
+    meta = {} if token is None else {"_meta": {"progressToken": token}}
+    return message(server_id, "call", "tools/call", {"name": name, "arguments": arguments, **meta})
 
 
 class Client:
@@ -221,6 +223,27 @@ async def test_a_command_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
         told = await client.use("check", seconds=1)
         assert told.startswith("Check failed (make check, stopped at its time limit).")
         assert client.asked[-2:] == ["terminal/kill", "terminal/release"]
+
+
+async def test_an_agent_that_asks_for_progress_hears_that_it_runs(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "Makefile").write_text("check:\n\t@echo fine\n")
+    async with place(tmp_path) as client:
+        await client.open()
+        told: list[Json] = []
+
+        async def hear() -> Json | None:
+            heard = await client.ends.agent.receive()
+            if heard.get("id") == "call":
+                return heard
+            told.append(heard["params"]["params"])
+            return None
+
+        client._answer = hear  # type: ignore[method-assign]
+        await client.use("check", progress="token")
+        assert told[0]["progressToken"] == "token"
+        assert told[0]["message"] == "Running make check"
 
 
 async def test_a_client_without_terminals_is_no_reason_to_run_it_elsewhere(

@@ -11,10 +11,12 @@ from pathlib import Path, PurePath
 from types import TracebackType
 
 from portico.config.paths import state_folder
+from portico.domain.errors import ErrorCode
 from portico.files.private import make_private_folder, open_private
 
 _QUIET_SECONDS = 60.0
 _MOST_KINDS = 256
+_LONGEST = 500
 
 TracebackKind = tuple[str, str, int]
 
@@ -62,6 +64,15 @@ def write_log(error: BaseException, trace_id: str) -> None:
     """Log the traceback of an unexpected failure under its trace id."""
     configure_log()
     log.error("trace %s", trace_id, exc_info=error)
+
+
+def log_failure(code: ErrorCode, message: str, trace_id: str) -> None:
+    """Write a failure that a program was told of to the log, to be found by its trace id."""
+    # Late: most commands do not fail.
+    from portico.domain.redaction import plain_line
+
+    configure_log()
+    log.warning("trace %s %s: %s", trace_id, code, plain_line(message, _LONGEST))
 
 
 def configure_log() -> None:

@@ -7,7 +7,7 @@ import sys
 import msgspec
 
 from portico.app.failure_report import make_failure_report
-from portico.app.program_log import log_file, write_log
+from portico.app.program_log import log_failure, log_file, write_log
 from portico.domain.errors import DeveloperMustAct, ExitCode, InvalidInput, PorticoError
 
 # Errors of a write to standard output; other operating system errors have been translated.
@@ -29,6 +29,8 @@ def report_failure(error: Exception, *, api: bool) -> int:
             f"Internal error: {type(error).__name__}: {error}",
             suggestion=f"Please report this with trace id {trace_id}; details are in {log_file()}.",
         )
+    elif api:
+        log_failure(error.code, error.message, trace_id)
     try:
         _print_failure(error, trace_id, api=api)
     except OSError as failure:

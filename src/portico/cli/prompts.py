@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from portico.app.prompt_catalog import open_prompt_catalog
-from portico.cli.arguments import CommandGroup, CommandParser, print_json, require_folder, require_utf8
-from portico.config.paths import expand_user_path
-from portico.domain.errors import FileMissing, InvalidInput
+from portico.cli.arguments import CommandGroup, print_json, require_folder, require_utf8
+from portico.cli.prompt_values import add_value_flags, fill_prompt
 from portico.doors.terminal.sanitizer import clean, clean_line
 from portico.prompts.catalog import CatalogEntry, PromptCatalog
 from portico.prompts.directories import PromptOrigin
@@ -20,7 +19,9 @@ _DESCRIPTION = """Prompts kept as files: NAME.md in .portico/prompts of this fol
 the folders of the setting promptDirectories."""
 _EXAMPLES = """examples:
   portico prompts render translate --set language=French
-  git diff | portico prompts run review --input -
+  portico prompts run explain src/app.py
+  git diff --staged | portico prompts run commit-message -
+  portico prompts run translate notes.md --set language=French --output notes.fr.md
 
 """
 _SEE_LIST = "See them with: portico prompts list"
@@ -56,6 +57,7 @@ class PromptProvenance(msgspec.Struct, frozen=True, kw_only=True):
     origin: PromptOrigin
     digest: str
     variables: dict[str, str]
+    session: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     defaults: dict[str, str]
 
 
@@ -65,7 +67,7 @@ def run(arguments: Sequence[str]) -> int:
     show = group.add("show", "print a prompt with its variables and its file", _show, hint=_SEE_LIST)
     render = group.add("render", "print a prompt with its variables filled in", _render, hint=_SEE_LIST)
     running = group.add(
-        "run", "fill in a prompt and send it to an agent, like portico exec", _run, hint=_SEE_LIST
+        "run", "fill in a prompt, send it to an agent and keep the answer", _run, hint=_SEE_LIST
     )
     listing.add_argument(
         "--tag",
@@ -76,42 +78,21 @@ def run(arguments: Sequence[str]) -> int:
     )
     for parser in (show, render, running):
         parser.add_argument("name", metavar="NAME", help="name of the prompt")
-    for parser in (render, running):
-        _add_value_flags(parser)
+    add_value_flags(render)
     for parser in (listing, show, render):
         parser.add_argument("--cwd", metavar="DIR", default=".", help="folder to work in (default: this one)")
     if "run" in arguments:
         # Only now: what talks to agents takes a while to load.
-        from portico.cli.exec import add_turn_flags
+        from portico.cli.prompt_run import add_run_flags
 
-        add_turn_flags(running)
+        add_run_flags(running)
     return group.run(arguments)
 
 
-def _add_value_flags(parser: CommandParser) -> None:
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="value of a variable; may be repeated",
-    )
-    parser.add_argument(
-        "--set-file",
-        metavar="KEY=FILE",
-        action="append",
-        default=[],
-        help="file with the value of a variable; may be repeated",
-    )
-    parser.add_argument(
-        "--input", metavar="TEXT", help="value of the variable input; - reads it from standard input"
-    )
-
-
 def _run(flags: argparse.Namespace) -> int:
-    from portico.cli.exec import run_turn
+    from portico.cli.prompt_run import run_prompt
 
-    return run_turn(flags, lambda: _filled(flags)[0])
+    return run_prompt(flags)
 
 
 def _list(flags: argparse.Namespace) -> int:
@@ -196,66 +177,17 @@ def _render(flags: argparse.Namespace) -> int:
 
 
 def _filled(flags: argparse.Namespace) -> tuple[str, PromptProvenance]:
-    entry, prompt = _catalog(flags).find(require_utf8(flags.name, "The name"))
-    filled = prompt.fill(entry.name, _values(flags))
-    return filled.text, PromptProvenance(
+    filled = fill_prompt(flags)
+    entry, values = filled.entry, filled.rendered
+    return values.text, PromptProvenance(
         name=entry.name,
         path=entry.path,
         origin=entry.origin,
-        digest=prompt.digest,
-        variables=filled.given,
-        defaults=filled.defaults,
+        digest=filled.prompt.digest,
+        variables=values.given,
+        session=values.session or msgspec.UNSET,
+        defaults=values.defaults,
     )
-
-
-def _values(flags: argparse.Namespace) -> dict[str, str]:
-    """The values of the variables. InvalidInput for a malformed value, or one given twice."""
-    values: dict[str, str] = {}
-    given = [("--set", *_pair("--set", word)) for word in flags.set]
-    given += [("--set-file", *_pair("--set-file", word)) for word in flags.set_file]
-    given += [] if flags.input is None else [("--input", "input", flags.input)]
-    for flag, key, word in given:
-        if key in values:
-            raise InvalidInput(f"{key} is given twice.", suggestion="Give each variable once.")
-        values[key] = _value(flag, word)
-    return values
-
-
-def _pair(flag: str, word: str) -> tuple[str, str]:
-    key, equals, value = require_utf8(word, f"The value of {flag}").partition("=")
-    if not key or not equals:
-        what = "VALUE" if flag == "--set" else "FILE"
-        raise InvalidInput(
-            f"{flag} {word} is not KEY={what}.", suggestion=f"Example: {flag} input={what.lower()}"
-        )
-    return key, value
-
-
-def _value(flag: str, word: str) -> str:
-    if flag == "--set-file":
-        return _decoded(_content(word), word)
-    if flag == "--input" and word == "-":
-        return _decoded(sys.stdin.buffer.read(), "Standard input")
-    return require_utf8(word, f"The value of {flag}")
-
-
-def _content(name: str) -> bytes:
-    try:
-        return expand_user_path(name).read_bytes()
-    except FileNotFoundError as error:
-        raise FileMissing(
-            f"{name} does not exist.", suggestion="Give --set-file an existing file."
-        ) from error
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidInput(f"{name} cannot be read: {why}.") from error
-
-
-def _decoded(data: bytes, what: str) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{what} is not UTF-8 (byte {error.start + 1}).") from error
 
 
 def _catalog(flags: argparse.Namespace) -> PromptCatalog:

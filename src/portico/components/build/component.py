@@ -36,6 +36,7 @@ KEPT_RUNS = 5
 _JUNIT_LIMIT = 32 * 1024 * 1024
 _MOST_REPORTS = 500
 _SECONDS = 600
+_PROGRESS_SECONDS = 10.0
 _MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 _INSTRUCTIONS = (
     "Checks, builds and tests the project with its own tools. The answers name problems and failed tests by file, line "
@@ -124,7 +125,7 @@ class BuildProxy(McpProxy):
             if asked.tool and chosen.name != asked.tool:
                 names = ", ".join(runner.name for runner in found.found)
                 raise ToolFailure(f'Unknown tool "{asked.tool}". Available: {names}.')
-            run = await self._finish(session, task, chosen, asked, reports)
+            run = await self._finish(session, task, chosen, call, reports)
             others = dict.fromkeys(runner.name for runner in found.found if runner.name != chosen.name)
             return describe_run(run, others)
         except PorticoError as error:
@@ -133,7 +134,7 @@ class BuildProxy(McpProxy):
             await asyncio.to_thread(shutil.rmtree, reports, ignore_errors=True)
 
     async def _finish(
-        self, session: ChainSession, task: ProjectTask, chosen: ProjectCommand, asked: RunQuery, reports: Path
+        self, session: ChainSession, task: ProjectTask, chosen: ProjectCommand, call: ToolCall, reports: Path
     ) -> FinishedRun:
         command = with_reports(chosen, str(reports / "junit.xml"))
         line = TerminalCommandLine(
@@ -141,11 +142,15 @@ class BuildProxy(McpProxy):
             command=command.command,
             line=str(chosen),
             cwd=str(chosen.root),
-            seconds=asked.seconds,
+            seconds=call.read(RunQuery).seconds,
         )
         await permit_command(self, line)
         started = time.time()
-        ended = await run_in_terminal(self, line)
+        ticking = asyncio.create_task(_report_progress(call, line), name=f"progress of {line.line}")
+        try:
+            ended = await run_in_terminal(self, line)
+        finally:
+            ticking.cancel()
         runs = self._runs.setdefault(session, [])
 
         def read() -> FinishedRun:
@@ -168,6 +173,15 @@ class BuildProxy(McpProxy):
                 return page_of(run.report.text.strip("\n").split("\n"), asked.offset)
         known = ", ".join(str(run.number) for run in runs) or "none"
         raise ToolFailure(f"The output of run {asked.run} is not kept. Kept: {known}.")
+
+
+async def _report_progress(call: ToolCall, line: TerminalCommandLine) -> None:
+    """Tell the agent that the command still runs: many give a tool a minute, unless it makes progress."""
+    passed = 0.0
+    while True:
+        call.progress(passed, line.seconds, f"Running {line.line}")
+        await asyncio.sleep(_PROGRESS_SECONDS)
+        passed += _PROGRESS_SECONDS
 
 
 def _folder(cwd: str, folder: str) -> Path:

@@ -66,6 +66,10 @@ class LanguageServers:
             _, server = self._servers.popitem()
             await server.end()
 
+    def pids(self) -> list[int]:
+        """The processes of the servers that run."""
+        return [server.pid for server in self._servers.values() if server.pid is not None]
+
     async def look_up(self, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult:
         if lookup.kind == "diagnostics" and not lookup.path:
             return await self._check_open_files(tree)

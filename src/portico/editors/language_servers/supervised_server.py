@@ -48,6 +48,11 @@ class SupervisedServer:
         return self._server is not None and self._server.running
 
     @property
+    def pid(self) -> int | None:
+        """The process of the server, if it runs."""
+        return self._server.pid if self._server is not None and self.running else None
+
+    @property
     def busy(self) -> bool:
         return self._users > 0
 

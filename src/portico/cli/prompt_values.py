@@ -1,0 +1,144 @@
+"""Values of prompt variables from flags, files and standard input."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from portico.app.prompt_catalog import open_prompt_catalog
+from portico.cli.arguments import CommandParser, require_folder, require_utf8
+from portico.config.paths import config_folder, expand_user_path
+from portico.config.settings import Settings, load_settings
+from portico.domain.content_blocks import readable_size
+from portico.domain.errors import FileMissing, InvalidInput
+from portico.files.regular import FileTooLarge, read_regular
+from portico.prompts.catalog import CatalogEntry
+from portico.prompts.output_file import without_provenance
+from portico.prompts.prompt import CatalogPrompt, RenderedPrompt
+from portico.prompts.session_variables import SessionVariables, load_session_variables, read_variables
+
+MAX_INPUT_BYTES = 4 * 1024 * 1024
+INPUT = "input"
+
+
+def add_value_flags(parser: CommandParser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="file with the variable input; - is standard input"
+    )
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="value of a variable; may be repeated",
+    )
+    parser.add_argument(
+        "--set-file",
+        metavar="KEY=FILE",
+        action="append",
+        default=[],
+        help="file with the value of a variable; may be repeated",
+    )
+    parser.add_argument("--vars", metavar="FILE", help="file with values: a JSON object, with comments")
+    parser.add_argument(
+        "--input", metavar="TEXT", help="value of the variable input; - reads it from standard input"
+    )
+
+
+def read_values(flags: argparse.Namespace) -> dict[str, str]:
+    """The values of the flags; those of `--vars` come last. InvalidInput for a bad value, or one given twice."""
+    values: dict[str, str] = {}
+    given = [("--set", *_pair("--set", word)) for word in flags.set]
+    given += [("--set-file", *_pair("--set-file", word)) for word in flags.set_file]
+    given += [] if flags.input is None else [("--input", INPUT, flags.input)]
+    given += [] if flags.file is None else [("FILE", INPUT, flags.file)]
+    for flag, key, word in given:
+        if key in values:
+            raise InvalidInput(f"{key} is given twice.", suggestion="Give each variable once.")
+        values[key] = _value(flag, word)
+    if flags.vars is not None:
+        values = read_variables(expand_user_path(require_utf8(flags.vars, "The name of the file"))) | values
+    return values
+
+
+class FilledPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt of a folder with its values, and what they were taken from."""
+
+    entry: CatalogEntry
+    prompt: CatalogPrompt
+    rendered: RenderedPrompt
+    session: SessionVariables
+    settings: Settings
+
+
+def fill_prompt(flags: argparse.Namespace) -> FilledPrompt:
+    """Fill in the prompt of the flags, with the session variables of its folder."""
+    workspace = require_folder(flags.cwd)
+    settings = load_settings(config_folder(os.environ), workspace)
+    entry, prompt = open_prompt_catalog(workspace, os.environ).find(require_utf8(flags.name, "The name"))
+    session = load_session_variables(settings.session_variables, workspace, trusted=settings.trusted)
+    rendered = prompt.fill(entry.name, read_values(flags), session.values)
+    return FilledPrompt(entry=entry, prompt=prompt, rendered=rendered, session=session, settings=settings)
+
+
+def typed_values(flags: argparse.Namespace) -> dict[str, str]:
+    """The values that were typed with --set."""
+    return dict(_pair("--set", word) for word in flags.set)
+
+
+def _pair(flag: str, word: str) -> tuple[str, str]:
+    key, equals, value = require_utf8(word, f"The value of {flag}").partition("=")
+    if not key or not equals:
+        what = "VALUE" if flag == "--set" else "FILE"
+        raise InvalidInput(
+            f"{flag} {word} is not KEY={what}.", suggestion=f"Example: {flag} input={what.lower()}"
+        )
+    return key, value
+
+
+def _value(flag: str, word: str) -> str:
+    if flag in ("FILE", "--input") and word == "-":
+        return _decoded(_piped(), "Standard input")
+    if flag == "FILE":
+        text = _decoded(_content(flag, word), word)
+        return without_provenance(text) if Path(word).suffix.lower() in (".md", ".markdown") else text
+    if flag == "--set-file":
+        return _decoded(_content(flag, word), word)
+    return require_utf8(word, f"The value of {flag}")
+
+
+def _piped() -> bytes:
+    data = sys.stdin.buffer.read(MAX_INPUT_BYTES + 1)
+    if len(data) > MAX_INPUT_BYTES:
+        raise _too_large("Standard input")
+    return data
+
+
+def _content(flag: str, name: str) -> bytes:
+    try:
+        return read_regular(expand_user_path(name), limit=MAX_INPUT_BYTES)
+    except FileNotFoundError as error:
+        raise FileMissing(f"{name} does not exist.", suggestion=f"Give {flag} an existing file.") from error
+    except FileTooLarge as error:
+        raise _too_large(name) from error
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidInput(f"{name} cannot be read: {why}.") from error
+
+
+def _too_large(what: str) -> InvalidInput:
+    return InvalidInput(
+        f"{what} is larger than {readable_size(MAX_INPUT_BYTES)}, the limit for the value of a variable.",
+        suggestion="Use a part of it, or mention the file in the prompt as @path, so that the agent can read it.",
+    )
+
+
+def _decoded(data: bytes, what: str) -> str:
+    if b"\0" in data:
+        raise InvalidInput(f"{what} is binary, not text.", suggestion="Attach it instead: --attach FILE")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{what} is not UTF-8 (byte {error.start + 1}).") from error
