@@ -24,7 +24,7 @@ EDITOR_READY  := $(EDITOR)/node_modules/.ready
 VSIX          := $(EDITOR)/dist/portico.vsix
 VSCODE_READY  := $(VENV)/.vscode-ready
 
-# The caller's Python settings stay outside, and the pins hold for the build backend as well.
+# Ignore the caller's Python settings, and pin the build backend as well.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONDONTWRITEBYTECODE PYTHONWARNINGS VIRTUAL_ENV
 unexport PIP_USER PIP_TARGET PIP_PREFIX
 export PYTHONNOUSERSITE := 1
@@ -35,8 +35,8 @@ export PIP_BUILD_CONSTRAINT := $(PIP_CONSTRAINT)
 # Programs started from here may call make themselves; they must not inherit our flags and variables.
 OUTSIDE_MAKE := env -u MAKEFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u MFLAGS -u PIP_CONSTRAINT -u PIP_BUILD_CONSTRAINT
 
-# Not every make can do so; one that cannot mixes up what two targets say.
-TOLD_AT_ITS_END := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+# Keeps the output of parallel targets apart, if this make can.
+OUTPUT_SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -53,7 +53,7 @@ help:
 
 setup: $(DEV_READY) $(PEERS_READY) $(GOLDENS_READY) $(WEB_READY) $(PAGE_READY) $(BROWSER_READY) $(OFFLINE_READY) $(SERVERS_READY) $(VSIX) $(VSCODE_READY)
 
-# Without a network there is no offline model yet, and everything else works.
+# Without a network the offline model is missing, and everything else works.
 run: $(RUNTIME_READY) $(PAGE_READY)
 	@$(OUTSIDE_MAKE) $(BIN)/portico models pull smollm2 >/dev/null || true
 	@$(OUTSIDE_MAKE) $(BIN)/portico serve --open --cwd "$(DIR)"
@@ -80,9 +80,9 @@ check: setup
 	$(BIN)/python -m scripts.write_reference --check
 	$(BIN)/python scripts/check_docs.py
 
-# What is checked and the tests of pages run side by side, each telling all it has to say at its end.
+# The checks and the tests of the pages run in parallel, each printing its output at its end.
 test: setup
-	@$(MAKE) --no-print-directory --jobs=2 $(TOLD_AT_ITS_END) check page-tests
+	@$(MAKE) --no-print-directory --jobs=2 $(OUTPUT_SYNC) check page-tests
 	$(OUTSIDE_MAKE) $(BIN)/pytest -n 4 --dist worksteal --durations=20
 
 # On two cores vitest would use only one by default.
@@ -90,7 +90,7 @@ page-tests: setup
 	cd $(WEB) && npx vitest run --maxWorkers=100%
 	cd $(EDITOR) && npx vitest run --maxWorkers=100%
 
-# The page and the picture of the packages, drawn from the code and from the trace of a real turn.
+# docs/architecture.md and its picture, made from the code and the trace of a real turn.
 architecture: setup
 	$(OUTSIDE_MAKE) $(BIN)/python -m scripts.draw_architecture
 

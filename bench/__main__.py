@@ -19,6 +19,7 @@ from bench import (
     initialize,
     memory,
     model,
+    offline_model,
     packages,
     page,
     prompts,
@@ -54,7 +55,11 @@ MEASUREMENTS = {
     "model": model.measure,
     "prompts": prompts.measure,
 }
-LONG = {"frames": frames.measure, "registries": packages.measure_registries}
+LONG = {
+    "frames": frames.measure,
+    "offline_model": offline_model.measure,
+    "registries": packages.measure_registries,
+}
 """Measurements that take minutes or need a network, and run only when they are named."""
 
 

@@ -181,6 +181,7 @@ def test_the_offline_model_is_used_when_it_is_there_and_nothing_else_was_chosen(
     assert ran.code == 0
     assert ran.api["model"]["name"] == "offline:smollm2"
     assert ran.api["model"]["answer"]
+    assert ran.api["model"]["tokensPerSecond"] > 0
     assert portico.run("models", "pull", "smollm2", "--api").api["fetched"] is False
 
 

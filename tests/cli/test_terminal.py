@@ -50,6 +50,18 @@ def sit(portico: Portico) -> Iterator[Sit]:
         terminal.close()
 
 
+def test_the_program_alone_opens_the_chat(portico: Portico) -> None:
+    terminal = Terminal(
+        (str(PROGRAM),), cwd=portico.workspace, environ=portico.environ({"TERM": "xterm-256color"})
+    )
+    try:
+        terminal.until("❯")
+        terminal.press("/exit\r")
+        assert terminal.end() == 0
+    finally:
+        terminal.close()
+
+
 async def log(portico: Portico) -> list[Event]:
     (session,) = portico.run("sessions", "list", "--api").api["sessions"]
     return await portico.log(session["sessionId"])

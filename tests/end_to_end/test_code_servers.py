@@ -54,3 +54,15 @@ def test_through_acp_with_a_client_of_the_python_sdk_that_has_no_files(portico: 
     assert done.returncode == 0, done.stderr.decode()
     updates = json.loads(done.stdout)["updates"]
     check("".join(one["content"]["text"] for one in updates if one["sessionUpdate"] == "agent_message_chunk"))
+
+
+def test_porter_explains_a_name_by_its_meaning_where_a_server_can_tell(portico: Portico) -> None:
+    prepare(portico)
+    (portico.workspace / "other.py").write_text("def meet(thing):\n    return thing.greet()\n")
+    by_name = portico.run("exec", "--agent", "porter", "/explain greet")
+    assert "is used 3 times in 2 files" in by_name.text, by_name.text
+    by_meaning = portico.run(
+        "exec", "--agent", "porter", "/explain greet", environ={"PATH": real_server_path()}
+    )
+    assert "is used 2 times in 1 file" in by_meaning.text, by_meaning.text
+    assert "other.py" not in by_meaning.text

@@ -46,6 +46,7 @@ PROTECTED = [
     ".idea/workspace.xml",
     ".devcontainer/devcontainer.json",
     ".zed/tasks.json",
+    ".agents/skills/deploy/SKILL.md",
     ".claude/settings.json",
     ".cursor/mcp.json",
     ".codex/config.toml",

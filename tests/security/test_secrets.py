@@ -17,8 +17,8 @@ from portico.domain.provider_keys import is_provider_key
 from portico.domain.secret_files import is_private
 from portico.editors.files import LocalFiles
 from portico.editors.terminals import HostTerminals
+from portico.porter.mcp_program import open_program
 from portico.porter.mcp_requests import ServerRequests
-from portico.porter.model_loop.mcp_servers import open_program
 from portico.sessions.ports import AgentSpec, TerminalRequest
 from tests.support.waiting import wait_until
 

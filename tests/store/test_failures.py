@@ -184,7 +184,7 @@ async def test_a_log_that_is_taken_away_while_it_is_open_takes_no_more_and_can_s
     ):
         with pytest.raises(StoreFailed, match="removed or replaced") as caught:
             await change
-        assert "start it again" in (caught.value.suggestion or "")
+        assert "restart Portico" in (caught.value.suggestion or "")
     assert len(await store.read(ALPHA, after_seq=0, limit=9)) == 3
     bring_back(folder)
     await store.append(deltas(ALPHA, 4, 1), durable=True)

@@ -43,7 +43,7 @@ class AgentExtensions(msgspec.Struct, frozen=True):
 
 
 class PlanMeta(msgspec.Struct, frozen=True):
-    """`_meta.portico` of a plan: so many of its last entries are the list of things to do, and no steps."""
+    """`_meta.portico` of a plan: the number of its last entries that are todos, not steps."""
 
     todos: Annotated[int, Meta(ge=0)] | None = None
 

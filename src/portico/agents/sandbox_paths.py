@@ -150,21 +150,22 @@ def agent_folders(spec: AgentSpec, environ: Mapping[str, str]) -> Iterator[Path]
         yield path
 
 
-def program_paths(command: Iterable[str], unseen: Iterable[Path]) -> Iterator[Path]:
-    """Paths in folders the agent cannot see that must be visible so that a command there can run.
+def program_paths(command: Iterable[str], hidden: Iterable[Path], *, temporary: Path) -> Iterator[Path]:
+    """Paths out of an agent's sight that must be visible so that its command can run.
 
-    That is a file itself, or the folder right below the unseen one, such as a virtual environment.
+    That is a file itself, or the folder right below the hidden one, such as a virtual environment. In place of
+    `temporary` the agent sees a folder of its own, where its command may name folders that it is to write.
     """
-    folders = [Path(os.path.realpath(folder)) for folder in unseen]
+    folders = [Path(os.path.realpath(folder)) for folder in (*hidden, temporary)]
     for word in command:
         path = Path(word)
-        # A folder among the arguments is no program; the agent may want to write there.
-        if not path.is_absolute() or not path.is_file():
+        if not path.is_absolute() or not path.exists():
             continue
         for file in {path, path.resolve()}:
             around = [folder for folder in folders if file.is_relative_to(folder) and file != folder]
             # Of nested folders only the innermost, or the whole of it would be shown.
-            if folder := max(around, key=lambda one: len(one.parts), default=None):
+            folder = max(around, key=lambda one: len(one.parts), default=None)
+            if folder is not None and (folder != temporary or file.is_file()):
                 yield folder / file.relative_to(folder).parts[0]
 
 

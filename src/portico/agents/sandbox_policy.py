@@ -180,8 +180,7 @@ class _AgentPaths:
             command = (
                 relocated_command(spec.command, workspace=self._workspace) if self._folder else spec.command
             )
-            # The agent has another /tmp, so its own program may be out of sight there.
-            readable += sandbox_paths.program_paths(command, (*hidden, TEMPORARY))
+            readable += sandbox_paths.program_paths(command, hidden, temporary=TEMPORARY)
         return Confinement(
             writable=tuple(writable),
             readable=tuple(readable),

@@ -15,7 +15,7 @@ from portico.sessions.ports import AgentSpec
 log = logging.getLogger(__name__)
 
 PORTER_SPEC = AgentRegistry(python=sys.executable, environ={}).resolve(PORTER)
-"""As Porter is known elsewhere: what a person allowed it holds here too."""
+"""The name by which approvals know Porter, so that those given elsewhere hold here too."""
 
 
 class InProcessPorters:

@@ -62,6 +62,8 @@ def _run(words: list[str]) -> int:
     rest = words[len(leading) :]
     if leading and not rest:
         raise _no_command()
+    if not rest and sys.stdin.isatty() and sys.stdout.isatty():
+        rest = ["chat"]
     if not rest or rest[0] in _HELP:
         print(overview())
         return 0
@@ -115,7 +117,7 @@ def overview() -> str:
             "",
             *lines,
             "",
-            "portico COMMAND --help shows the flags of a command. Start with: portico chat",
+            "portico COMMAND --help shows the flags of a command. Without a command, a terminal opens the chat.",
         ]
     )
 

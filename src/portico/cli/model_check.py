@@ -24,6 +24,7 @@ from portico.porter.models.model import (
     TextChunk,
     UserMessage,
 )
+from portico.porter.models.providers import OFFLINE, parse_model_name
 from portico.porter.models.selection import default_model, open_model
 
 _MAX_ANSWER = 200
@@ -34,8 +35,19 @@ _QUESTION = ModelRequest(
 )
 
 
+_SPEED_TOKENS = 48
+_SPEED_QUESTION = ModelRequest(
+    system="",
+    messages=(UserMessage((ModelText("Write the numbers from 1 to 40, separated by spaces."),)),),
+    limits=RequestLimits(output_tokens=_SPEED_TOKENS),
+)
+
+
 class ModelCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The answer of a model, with its times in seconds since the request."""
+    """The answer of a model, with its times in seconds since the request.
+
+    `tokens_per_second` is measured for offline models only, from the first word to the last of a longer answer.
+    """
 
     name: str
     ready: bool = False
@@ -45,6 +57,7 @@ class ModelCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     window: int | None = None
     cost_usd: float | None = None
     retries: int = 0
+    tokens_per_second: float | None = None
 
 
 def check_model(name: str | None, settings: Settings, environ: Mapping[str, str], *, api: bool) -> int:
@@ -70,7 +83,10 @@ async def _examine(
         model = open_model(name, settings.models, environ)
         try:
             checkup = msgspec.structs.replace(checkup, window=(await model.facts()).window)
-            return await _ask(model, checkup), None
+            checkup = await _ask(model, checkup)
+            if parse_model_name(name).provider == OFFLINE:
+                checkup = msgspec.structs.replace(checkup, tokens_per_second=await _speed(model))
+            return checkup, None
         finally:
             await model.close()
     except PorticoError as error:
@@ -97,6 +113,20 @@ async def _ask(model: Model, checkup: ModelCheck) -> ModelCheck:
     return checkup
 
 
+async def _speed(model: Model) -> float | None:
+    first, tokens = 0.0, 0
+    async for event in model.stream(_SPEED_QUESTION):
+        match event:
+            case TextChunk() if not first:
+                first = time.monotonic()
+            case ModelUsage(output=tokens):
+                pass
+            case _:
+                pass
+    # The first token came before the time was taken.
+    return round((tokens - 1) / (time.monotonic() - first), 1) if tokens > 1 else None
+
+
 def _tell(checkup: ModelCheck, problem: PorticoError | None) -> None:
     if problem is not None:
         print(f"✗ {checkup.name}\n  {clean_line(problem.message)}")
@@ -107,6 +137,8 @@ def _tell(checkup: ModelCheck, problem: PorticoError | None) -> None:
     print(
         f"  first word after {checkup.first_seconds or 0:.1f} s, all of it after {checkup.total_seconds:.1f} s"
     )
+    if checkup.tokens_per_second:
+        print(f"  {checkup.tokens_per_second:.1f} tokens per second")
     if checkup.window:
         print(f"  window of {checkup.window:,} tokens")
     if checkup.cost_usd:

@@ -43,7 +43,7 @@ class ServerAddress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerCalls:
-    """Source of clients of AgentService. The server is found and proved anew for each call."""
+    """Source of clients of AgentService. The server is found and verified again for each call."""
 
     def __init__(self, find: Callable[[], Awaitable[ServerAddress]]) -> None:
         self._find = find

@@ -15,7 +15,7 @@ PermissionScope = Literal["once", "session", "always"]
 SandboxLevel = Literal["none", "workspace", "strict"]
 AttachedBy = Literal["new", "resume", "load", "fork", "replay"]
 RETOLD = "retold"
-"""Why a turn ended that the agent had before Portico and told again, as far as anybody knows."""
+"""Stop reason of a turn that an agent had before Portico and replayed; the real one is unknown."""
 FieldType = Literal["string", "number", "integer", "boolean", "choice", "choices"]
 QuestionValue = str | int | float | bool | tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""Checks of the files that git opens by itself: git would wait on a pipe and read a device for ever."""
+"""Checks of the files that git opens by itself: git would wait on a pipe and read a device forever."""
 
 import contextlib
 import os

@@ -20,7 +20,7 @@ from portico.git.file_checks import (
 from portico.git.program import Git, translated
 
 _FINDING_SECONDS = 20.0
-"""A git file may be a pipe, or on a drive that does not answer; then git waits for ever."""
+"""A git file may be a pipe, or on a drive that does not answer; then git waits forever."""
 _NO_REPOSITORY = ("not a git repository", "work tree", "cannot use bare repository")
 
 

@@ -44,7 +44,7 @@ class ResponseStream:
         self._waiting.put_nowait(answer)
 
     async def next(self, within: float) -> bytes | FinalResponse | None:
-        """The next line; an empty one if none comes within so many seconds."""
+        """The next line; an empty one if none comes within the given seconds."""
         try:
             async with asyncio.timeout(within):
                 return await self._waiting.get()

@@ -60,7 +60,7 @@ class ManualClock:
         await self._settle()
 
     async def until_sleeping(self, count: int = 1) -> None:
-        """Until at least so many are asleep. For code that reaches its sleep by way of a thread or a process."""
+        """Wait until at least this many are asleep. For code that reaches its sleep by way of a thread or a process."""
         while len(self._sleepers) < count:
             self._arrived.clear()
             await self._arrived.wait()

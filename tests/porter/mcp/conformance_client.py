@@ -8,8 +8,8 @@ from pathlib import Path
 from portico.acp import _schema as schema
 from portico.mcp.client import McpClient
 from portico.mcp.http_transport import McpHttpTransport
+from portico.porter.mcp_program import PORTER
 from portico.porter.mcp_requests import ServerRequests
-from portico.porter.model_loop.mcp_servers import PORTER
 
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import Raw
 
 from portico.acp import _schema as schema
+from portico.porter.mcp_program import open_program
 from portico.porter.mcp_requests import ServerRequests
-from portico.porter.model_loop.mcp_servers import open_program
 from portico.porter.terminals import LocalCommandRunner, run_to_end
 from portico.sandbox.wrapper import WRAPPER_VARIABLE
 

@@ -10,10 +10,11 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
-from portico.domain.errors import ContextLimit, InvalidInput
+from portico.domain.errors import ContextLimit, InvalidInput, ModelTimedOut
 from portico.porter.models.model import (
     Model,
     ModelRequest,
@@ -31,6 +32,11 @@ from portico.porter.models.selection import default_model, open_model
 from tests.support.offline import have_offline_model
 from tests.support.waiting import wait_until
 
+COLOUR = (
+    b'{"type":"object","properties":{"colour":{"enum":["red","blue"]}},"required":["colour"],'
+    b'"additionalProperties":false}'
+)
+
 
 @pytest.fixture
 def environ(own_home: Path) -> Mapping[str, str]:
@@ -43,7 +49,7 @@ def prompt(text: str) -> ModelRequest:
     return ModelRequest(
         system="You answer in a few words.",
         messages=(UserMessage((ModelText(text),)),),
-        limits=RequestLimits(output_tokens=8, silence=60.0),
+        limits=RequestLimits(output_tokens=16, silence=60.0),
     )
 
 
@@ -51,13 +57,17 @@ def running(environ: Mapping[str, str]) -> EndpointRecord | None:
     return living_record(record_file(DEFAULT, environ))
 
 
-async def test_it_answers_in_pieces_without_a_key_and_without_a_price(environ: Mapping[str, str]) -> None:
+async def test_it_answers_in_pieces_without_a_key_or_a_price_and_keeps_to_a_schema(
+    environ: Mapping[str, str],
+) -> None:
     assert default_model(None, environ) == "offline:smollm2"
     model = open_model("offline:smollm2", {}, environ)
     assert running(environ) is None
     events = [event async for event in model.stream(prompt("Say hello."))]
     facts = await model.facts()
+    chosen = await _say(model, msgspec.structs.replace(prompt("Choose a colour."), response_schema=COLOUR))
     await model.close()
+    assert chosen in ('{"colour":"red"}', '{"colour":"blue"}')
     assert len([event for event in events if isinstance(event, TextChunk)]) > 1
     (usage,) = [event for event in events if isinstance(event, ModelUsage)]
     assert usage.input > 0
@@ -152,6 +162,26 @@ async def test_without_its_file_the_command_that_fetches_it_is_named(own_home: P
     await model.close()
 
 
+async def _say(model: Model, request: ModelRequest) -> str:
+    text = "".join([event.text async for event in model.stream(request) if isinstance(event, TextChunk)])
+    return "".join(text.split())
+
+
 async def _ask(model: Model, text: str = "Hi") -> None:
     async for event in model.stream(prompt(text)):
         assert not isinstance(event, RequestRetry), event
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+@pytest.mark.parametrize(("number", "words"), [("ILL", "AVX2"), ("KILL", "not enough memory")])
+async def test_an_endpoint_that_the_system_ends_is_explained(
+    environ: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, words: str
+) -> None:
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\nkill -{number} $$\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(program))
+    model = open_model("offline:smollm2", {}, environ)
+    with pytest.raises(ModelTimedOut, match=words):
+        await _ask(model)
+    await model.close()

@@ -31,7 +31,7 @@ class PackagesComponent(Component):
     """Offers the sources of packages to any agent."""
 
     name = "packages"
-    summary = "Sources of the packages that the workspace uses, to search and read"
+    summary = "sources of the packages that the workspace uses, to search and read"
 
     def __init__(self) -> None:
         self._research: ResearchService | None = None

@@ -14,7 +14,6 @@ from typing import Literal
 
 import msgspec
 
-from portico.domain.front_matter import InvalidFrontMatter, pairs, split_document, text_of
 from portico.domain.secret_files import is_private
 from portico.files import real_path
 from portico.files.folders import OpenFolder, open_folder
@@ -102,6 +101,9 @@ def read_skill(folder: Path, source: SkillSource) -> Skill:
 @lru_cache(maxsize=2048)
 def _parse(data: bytes) -> SkillText:
     """Parse a SKILL.md. Most calls are for a file that has been parsed before."""
+    # Late: YAML takes long to import, and most workspaces have no skill.
+    from portico.domain.front_matter import InvalidFrontMatter, pairs, split_document, text_of
+
     try:
         root, body, _ = split_document(data.decode("utf-8-sig").replace("\r\n", "\n"))
         if root is None:

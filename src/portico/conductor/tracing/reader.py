@@ -36,7 +36,7 @@ class TracedChain(msgspec.Struct, frozen=True):
 
 
 class TraceFile:
-    """A file on disk. It is read anew each time, so that its length does not matter."""
+    """A file on disk. It is read again each time, so that its length does not matter."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

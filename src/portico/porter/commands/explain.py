@@ -4,6 +4,9 @@ import asyncio
 import re
 from pathlib import Path
 
+import msgspec
+
+from portico.porter.commands.code_references import find_references
 from portico.porter.commands.command import SlashCommand, usage_error
 from portico.porter.markdown import code_block, count, inline_code, shortened
 from portico.porter.search.symbol import Symbol, SymbolDefinition
@@ -32,6 +35,7 @@ async def run(turn: PorterTurn, argument: str) -> None:
         query = TextQuery(text=symbol.name, whole_word=True)
         found = await search(query, turn.workspace, place, _MAX_OCCURRENCES, turn.environ)
         known = await asyncio.to_thread(build_report, symbol, found, turn.workspace)
+        known = await _with_exact_uses(turn, symbol, known)
         call.locate(_all_places(known))
     if known.definitions:
         await _explain(turn, symbol, known)
@@ -42,6 +46,14 @@ async def run(turn: PorterTurn, argument: str) -> None:
         await turn.say(
             f"This covers the whole workspace, not only {names}. To limit it, add a path: `{COMMAND.usage}`."
         )
+
+
+async def _with_exact_uses(turn: PorterTurn, symbol: Symbol, known: SymbolReport) -> SymbolReport:
+    """The report with the uses that a language server knows, where it knows them: by meaning, not by name."""
+    if len(known.definitions) != 1:
+        return known
+    uses = await find_references(turn, symbol, known.definitions[0])
+    return known if uses is None else msgspec.structs.replace(known, uses=uses, mentions=[], cut=False)
 
 
 def _symbol(word: str) -> Symbol | None:
@@ -83,7 +95,7 @@ def _used(symbol: Symbol, known: SymbolReport, workspace: Workspace) -> str:
         return f"No uses were found.{where}"
     at_least = "at least " if known.cut else ""
     total = count(len(known.uses), "time")
-    # Porter compares names, not types, so methods of the same name of other classes count too.
+    # Without a language server, names are compared and not types: methods of other classes count too.
     heading = f"The name {inline_code(symbol.name)} is used {at_least}{total} in {count(len({use.path for use in known.uses}), 'file')}"
     mentioned = f", and mentioned in {_files(known.mentions)}" if known.mentions else ""
     return f"{heading}{mentioned}:\n\n{_places(known.uses, workspace)}"

@@ -10,23 +10,19 @@ from pathlib import Path
 
 import msgspec
 
-from portico import __version__
 from portico.acp import _schema as schema
 from portico.acp.extensions import ServerMeta, from_meta
-from portico.domain.provider_keys import without_provider_keys
 from portico.mcp.client import MOST_TOOLS, McpClient
 from portico.mcp.client_transport import McpServerFailed, McpServerTimedOut, McpTransport
 from portico.mcp.messages import ToolDeclaration
-from portico.mcp.protocol import McpImplementation
 from portico.mcp.server_names import unique_name
+from portico.porter.mcp_program import PORTER, open_program
 from portico.porter.mcp_requests import ServerRequests
 from portico.porter.tools.mcp_tool import McpTool
 from portico.porter.tools.tool import ModelTool
 from portico.porter.turn import PorterTurn
 from portico.processes.tasks import silence_failure
-from portico.sandbox.wrapper import sandbox_wrapper
 
-PORTER = McpImplementation("porter", __version__)
 _MOST_DESCRIPTION = 512 * 1024
 """Bytes of what the tools of one server take: more than that leaves a model no room to work."""
 _LEFT_OUT = "Its tools are left out."
@@ -114,7 +110,7 @@ class McpServers:
         return looking
 
     async def _listed(self, server: schema.McpServer, *, long_timeout: bool) -> Sequence[McpTool]:
-        """The tools of a server, which is started anew if it has ended meanwhile."""
+        """The tools of a server, which is restarted if it has ended meanwhile."""
         if (known := self._open.get(server.name)) is not None:
             client, requests = known
             try:
@@ -153,22 +149,6 @@ class McpServers:
     async def _give_up(self, name: str) -> None:
         if (known := self._open.pop(name, None)) is not None:
             await known[0].close()
-
-
-async def open_program(
-    server: schema.McpServer, cwd: Path, environ: Mapping[str, str], requests: ServerRequests
-) -> McpTransport:
-    """Start a server that is a program, without the keys of model providers. McpServerFailed if it cannot start."""
-    from portico.mcp.stdio_transport import ServerProgram, open_stdio
-
-    added = {variable.name: variable.value for variable in server.env or ()}
-    program = ServerProgram(
-        command=(server.command or "", *(server.args or ())),
-        cwd=cwd,
-        environ={**without_provider_keys(environ), **added},
-        wrapper=sandbox_wrapper(environ),
-    )
-    return await open_stdio(server.name, program, requests)
 
 
 def _with_unique_names(servers: Sequence[schema.McpServer]) -> tuple[schema.McpServer, ...]:

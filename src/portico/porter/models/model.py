@@ -116,10 +116,13 @@ class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request. `response_schema` is a JSON Schema for the response, as JSON, which offline models keep to."""
+
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     limits: RequestLimits = RequestLimits()
+    response_schema: bytes | None = None
 
 
 class TextChunk(msgspec.Struct, frozen=True, tag="text_chunk"):

@@ -34,7 +34,6 @@ from portico.porter.models.model import (
     ModelEvent,
     ModelRequest,
     ModelUsage,
-    RequestLimits,
     ResponseFinished,
     TextChunk,
     ThinkingChunk,
@@ -77,7 +76,7 @@ async def stream_response(
                 model_request_stream(
                     model,
                     to_wire(request),
-                    model_settings=_settings(request.limits, model.unsupported_settings),
+                    model_settings=_settings(request, model.unsupported_settings),
                     model_request_parameters=request_parameters(request.tools),
                     instrument=False,
                 )
@@ -132,7 +131,8 @@ def _piece(event: ModelResponseStreamEvent, calls: dict[int, tuple[str, str]]) -
             return None
 
 
-def _settings(limits: RequestLimits, unsupported: Container[str]) -> ModelSettings:
+def _settings(request: ModelRequest, unsupported: Container[str]) -> ModelSettings:
+    limits = request.limits
     # Use caching wherever the provider supports it.
     settings = ModelSettings(cache=True)
     # RemoteModel retries, so that the user sees it; the clients must not.
@@ -146,6 +146,9 @@ def _settings(limits: RequestLimits, unsupported: Container[str]) -> ModelSettin
         settings["temperature"] = limits.temperature
     if limits.thinking is not None:
         settings["thinking"] = False if limits.thinking == "off" else limits.thinking
+    if request.response_schema is not None:
+        schema = {"name": "response", "schema": codecs.decode_json(request.response_schema)}
+        settings["extra_body"] = {"response_format": {"type": "json_schema", "json_schema": schema}}
     return settings
 
 

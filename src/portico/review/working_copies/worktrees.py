@@ -65,7 +65,7 @@ class Worktrees:
         self._environ = environ
 
     async def open(self, workspace: Path, session: str) -> Worktree:
-        """The session's worktree: a new one, or the one it has. One deleted by hand is made anew."""
+        """The session's worktree: a new one, or the one it has. One deleted by hand is created again."""
         if not _SESSION.fullmatch(session):
             raise InvalidInput(f"“{session}” cannot be the name of a worktree.")
         repository = await need_repository(workspace, self._environ)

@@ -1,4 +1,4 @@
-"""The agent's side of one session: found or created, told what it has forgotten, and recorded in the log."""
+"""The agent's side of one session: found or created, given the history it lacks, and recorded in the log."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING

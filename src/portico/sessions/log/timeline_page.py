@@ -5,7 +5,7 @@ from portico.domain.ids import SessionId
 from portico.sessions.ports import Store
 
 LONGEST_MESSAGE = 5_000
-"""So many events more are read to reach the beginning of a message. A longer one is cut."""
+"""Events that are read beyond the page to reach the beginning of a message. A longer message is cut."""
 _STEP = 500
 
 

@@ -45,7 +45,7 @@ def raw(turn: ScriptedTurn, fields: Json) -> None:
 
 @VERBS.takes({"bytes": int, "malformed?": bool})
 def big(turn: ScriptedTurn, fields: Json) -> None:
-    """One line of so many bytes, its line break not counted."""
+    """One line of the given number of bytes, without its line break."""
     size = fields["bytes"]
     if fields.get("malformed"):
         turn.wire.send_bytes(b"x" * size + b"\n")

@@ -1,6 +1,6 @@
 """Program that serves an offline model over OpenAI's API on loopback, until standard input ends.
 
-    python -m portico.porter.models.offline MODEL_FILE RECORD_FILE
+    python -m portico.porter.models.offline MODEL_FILE RECORD_FILE WINDOW
 
 There is one process for each record file, on which it holds a lock. The record has the address and a random key,
 and is readable by its owner only.
@@ -18,19 +18,20 @@ import xllamacpp
 
 from portico.files.locks import lock
 from portico.porter.models.offline.endpoint_record import EndpointRecord, lock_file, write_record
+from portico.porter.models.offline.machine import threads, total_memory
 
-_MAX_THREADS = 4
 _SLOTS = 2
-_WINDOW = 8192
-_LONGEST_ANSWER = 1024
-_PROMPT_CACHE_MIB = 64
+_LONGEST_ANSWER = 2048
+_PROMPT_CACHE_SHARE = 16
+"""Prompts of sessions that wait may take this fraction of the memory, as a divisor."""
+_MIB = 1024 * 1024
 _IDLE_SECONDS = 600
 _TEMPERATURE = 0.2
 _REPEAT_PENALTY = 1.1
 
 
 def main() -> int:
-    model, record = Path(sys.argv[1]), Path(sys.argv[2])
+    model, record, window = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
     descriptor = os.open(lock_file(record), os.O_RDWR | os.O_CREAT, 0o600)
     if not lock(descriptor, wait=False):
         print("another endpoint serves this record", file=sys.stderr)  # noqa: T201 - read by the parent process
@@ -38,7 +39,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _end)
     key = secrets.token_urlsafe(32)
     # The server runs as long as this object lives.
-    server = _start(model, key)
+    server = _start(model, key, window)
     started = EndpointRecord(address=f"{server.listening_address}/v1", key=key)
     write_record(record, started)
     try:
@@ -53,21 +54,23 @@ def main() -> int:
         os._exit(0)
 
 
-def _start(model: Path, key: str) -> xllamacpp.Server:
+def _start(model: Path, key: str, window: int) -> xllamacpp.Server:
     wanted = xllamacpp.CommonParams()
     wanted.model.path = str(model)
     wanted.model_alias = {model.stem}
     wanted.hostnames = ["127.0.0.1"]
     wanted.port = 0
     wanted.api_keys = [key]
-    wanted.n_ctx = _WINDOW
+    wanted.n_ctx = window
     # A model this small does not always stop.
     wanted.n_predict = _LONGEST_ANSWER
     wanted.n_parallel = _SLOTS
     wanted.kv_unified = True
-    # Fewer threads are faster than threads that wait for one without a processor.
-    wanted.cpuparams.n_threads = max(1, min(_MAX_THREADS, (os.cpu_count() or 1) // 2))
-    wanted.cache_ram_mib = _PROMPT_CACHE_MIB
+    wanted.cpuparams.n_threads = threads()
+    # A session goes on in the slot with its prompt, so only what is new is computed. If another session took the
+    # slot, the prompt comes back from the cache.
+    wanted.cache_prompt = True
+    wanted.cache_ram_mib = total_memory() // _PROMPT_CACHE_SHARE // _MIB
     wanted.sleep_idle_seconds = _IDLE_SECONDS
     wanted.sampling.temp = _TEMPERATURE
     wanted.sampling.penalty_repeat = _REPEAT_PENALTY

@@ -17,14 +17,19 @@ from portico.domain.errors import InvalidInput, ModelTimedOut
 from portico.files.locks import lock, unlock
 from portico.files.private import make_private_folder
 from portico.porter.models.offline.endpoint_record import EndpointRecord, living_record, record_file
+from portico.porter.models.offline.machine import context_window, thread_variables
 from portico.porter.models.offline.model_files import OfflineFile, is_ready, location
 from portico.porter.models.offline.pull_record import verify_file
 from portico.processes.process_group import ProcessGroup, spawn
 
-_START_SECONDS = 60.0
+_START_SECONDS = 120.0
 _LOOK_SECONDS = 0.1
 _GRACE_SECONDS = 2.0
 _LAST_LINES = 3
+_SIGNALS = {
+    "SIGILL": "this processor lacks instructions that it needs, such as AVX2.",
+    "SIGKILL": "the system ended it, probably because there is not enough memory.",
+}
 
 
 class OfflineEndpoint:
@@ -73,7 +78,9 @@ class OfflineEndpoint:
         await asyncio.to_thread(verify_file, self._file, self._environ)
         command = [sys.executable, "-m", "portico.porter.models.offline"]
         command += [str(location(self._file, self._environ)), str(self._record)]
-        self._child = await spawn(command, cwd=state_folder(self._environ), environ=self._environ)
+        command += [str(context_window(self._file))]
+        environ = {**thread_variables(), **self._environ}
+        self._child = await spawn(command, cwd=state_folder(self._environ), environ=environ)
         line = await self._child.stdout.readline()
         if not line:
             raise ModelTimedOut(
@@ -86,6 +93,9 @@ class OfflineEndpoint:
         assert self._child is not None
         assert self._child.stderr is not None
         said = (await self._child.stderr.read()).decode(errors="replace").strip().splitlines()
+        await self._child.wait()
+        if (signal := self._child.signal) in _SIGNALS:
+            return _SIGNALS[signal]
         return " ".join(line.strip() for line in said[-_LAST_LINES:]) or "no output"
 
     async def _stop(self) -> None:

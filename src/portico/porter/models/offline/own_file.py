@@ -80,6 +80,7 @@ def _describe(name: str, path: Path, header: ModelHeader, checksum: str) -> Offl
         abilities="What it can do is not known.",
         tools="tools" in header.template and not tiny,
         tiny=tiny,
+        token_bytes=header.token_bytes,
     )
 
 
