@@ -35,7 +35,7 @@ class InvalidSkill(Exception):
 
 
 class SkillSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a skill comes from."""
+    """The origin of a skill."""
 
     kind: SourceKind
     package: str = ""
@@ -47,7 +47,7 @@ class SkillSource(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def prefix(self) -> str:
-        """What the ids of its skills begin with."""
+        """The first part of the ids of its skills."""
         return f"{self.kind}:{self.package}/" if self.package else f"{self.kind}:"
 
     def __str__(self) -> str:
