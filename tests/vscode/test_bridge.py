@@ -154,6 +154,12 @@ async def test_an_agent_asks_the_editor_for_definitions_and_problems(window: Wor
     await expect(window.chat().answers.last).to_contain_text("export function planks")
     await asked_editor(window, "problems", {"path": str(ship)}, "not assignable to type 'string'")
     await window.page.screenshot(path=OUTPUT / "language-features.png")
+    chat = window.chat()
+    diff = {"path": str(ship), "old": None, "new": "sails"}
+    edit = {"title": "Edit ship.ts", "kind": "edit", "diff": diff}
+    write = {"write": {"path": "ship.ts", "content": "const length: number = sails();\n"}}
+    await chat.tell({"tool": {**edit, "locations": [{"path": str(ship)}], "steps": [write]}})
+    await expect(chat.fold(r"Edit ship.ts.*new problem.*solved")).to_be_visible(timeout=60_000)
 
 
 async def test_a_command_goes_to_a_terminal_only_when_the_person_agrees(

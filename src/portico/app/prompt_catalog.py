@@ -6,7 +6,7 @@ from pathlib import Path
 from portico.config.paths import config_folder
 from portico.config.settings import PROMPT_FOLDER, Settings, load_settings
 from portico.domain.catalog import PromptBlank, PromptEntry
-from portico.doors.terminal.input.prompt_blanks import Blank, KeptPrompt
+from portico.doors.terminal.input.prompt_blanks import ChatPrompt, blank_mark
 from portico.prompts.catalog import BUILT_IN_FOLDER, CatalogEntry, PromptCache, PromptCatalog
 from portico.prompts.directories import PromptDirectory
 
@@ -61,14 +61,15 @@ def _entry(found: CatalogEntry) -> PromptEntry:
     )
 
 
-def terminal_prompts(catalog: PromptCatalog) -> Iterator[KeptPrompt]:
+def terminal_prompts(catalog: PromptCatalog) -> Iterator[ChatPrompt]:
     """The usable prompts, each with a field for every value that the person has to enter."""
     for entry in catalog.entries():
         if entry.prompt is not None and not entry.hidden_by:
-            pieces = [
-                one if isinstance(one, str) else Blank(one.name, one.description)
-                for one in entry.prompt.open_pieces()
-            ]
-            text = "".join(one.mark if isinstance(one, Blank) else one for one in pieces)
-            blanks = tuple(one for one in pieces if isinstance(one, Blank))
-            yield KeptPrompt(entry.name, entry.prompt.description, text, blanks)
+            pieces = entry.prompt.open_pieces()
+            text = "".join(one if isinstance(one, str) else blank_mark(one.name) for one in pieces)
+            blanks = tuple(
+                PromptBlank(name=one.name, description=one.description)
+                for one in pieces
+                if not isinstance(one, str)
+            )
+            yield ChatPrompt(entry.name, entry.prompt.description, text, blanks)

@@ -33,7 +33,7 @@ from portico.domain.errors import ErrorCode, InvalidInput, PorticoError, ServerL
 from portico.domain.events import CheckpointCreated, Event, PromptSubmitted, ProposalUpdated
 from portico.doors.terminal.input.chat_input import ChatInput, open_chat_input
 from portico.doors.terminal.input.chat_status import ChatStatus
-from portico.doors.terminal.input.prompt_blanks import KeptPrompt
+from portico.doors.terminal.input.prompt_blanks import ChatPrompt
 from portico.doors.terminal.render.banner import Welcome, print_welcome
 from portico.doors.terminal.render.renderer import PromptEcho
 from portico.doors.terminal.session import explain_lost_host, terminal_session
@@ -143,7 +143,7 @@ class Chat:
         finally:
             await cancel_and_wait(connecting)
 
-    def _prompts(self) -> Iterable[KeptPrompt]:
+    def _prompts(self) -> Iterable[ChatPrompt]:
         from portico.app.prompt_catalog import open_prompt_catalog, terminal_prompts
 
         return terminal_prompts(open_prompt_catalog(self._chosen.workspace, self._environ))

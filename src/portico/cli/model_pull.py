@@ -60,6 +60,9 @@ async def _pull(
 ) -> None:
     try:
         await pull_model(file, environ, progress, wheels=wheels)
+    except asyncio.CancelledError:
+        print("\nPaused. Run the command again to go on with what is missing.", file=sys.stderr)
+        raise
     finally:
         progress.end()
 

@@ -11,6 +11,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from portico.domain.catalog import PromptBlank
 from portico.domain.events import CommandsUpdated, StateChanged, UsageUpdated
 from portico.domain.turns import TurnState
 from portico.domain.values import AgentCommand
@@ -20,7 +21,7 @@ from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.input.completion import ChatCompleter, is_completable
 from portico.doors.terminal.input.editable_field_input import EditableFieldInput
 from portico.doors.terminal.input.line_reader import LineReader
-from portico.doors.terminal.input.prompt_blanks import Blank, KeptPrompt
+from portico.doors.terminal.input.prompt_blanks import ChatPrompt
 from portico.doors.terminal.input.workspace_files import WorkspaceFiles
 from tests.doors.terminal.support import make_event, started
 
@@ -37,10 +38,10 @@ COMMANDS = (
     AgentCommand(name="research", description="Look \x1b[31mfurther"),
 )
 PROMPTS = (
-    KeptPrompt("team/tidy", "Make it \x1b[31mneat", "Tidy up {{ input }}.", (Blank("input"),)),
-    KeptPrompt("search", "Hidden by a command", "Look for it"),
-    KeptPrompt("bye", "", "Say bye"),
-    KeptPrompt("same", "", "/same"),
+    ChatPrompt("team/tidy", "Make it \x1b[31mneat", "Tidy up {{ input }}.", (PromptBlank(name="input"),)),
+    ChatPrompt("search", "Hidden by a command", "Look for it"),
+    ChatPrompt("bye", "", "Say bye"),
+    ChatPrompt("same", "", "/same"),
 )
 
 

@@ -14,7 +14,7 @@ import msgspec
 import psutil
 import pytest
 
-from portico.domain.errors import ContextLimit, InvalidInput
+from portico.domain.errors import ContextLimit, InvalidInput, ModelTimedOut
 from portico.porter.models.model import (
     Model,
     ModelRequest,
@@ -170,3 +170,18 @@ async def _say(model: Model, request: ModelRequest) -> str:
 async def _ask(model: Model, text: str = "Hi") -> None:
     async for event in model.stream(prompt(text)):
         assert not isinstance(event, RequestRetry), event
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+@pytest.mark.parametrize(("number", "words"), [("ILL", "AVX2"), ("KILL", "not enough memory")])
+async def test_an_endpoint_that_the_system_ends_is_explained(
+    environ: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, words: str
+) -> None:
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\nkill -{number} $$\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(program))
+    model = open_model("offline:smollm2", {}, environ)
+    with pytest.raises(ModelTimedOut, match=words):
+        await _ask(model)
+    await model.close()

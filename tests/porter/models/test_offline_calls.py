@@ -133,7 +133,9 @@ def test_calls_and_results_of_before_are_plain_messages() -> None:
     ]
 
 
-def test_without_a_tool_for_a_small_model_nothing_is_constrained() -> None:
-    fetch = ToolSpec(name="fetch", description="Fetch.", schema=b"{}")
-    found = constrain(ModelRequest(system="Be brief.", messages=(), tools=(fetch,)))
-    assert (found.system, found.tools, found.response_schema) == ("Be brief.", (), None)
+def test_tools_of_another_client_are_offered_as_far_as_they_are_few() -> None:
+    tools = tuple(ToolSpec(name=f"tool{number}", description="Do.", schema=b"{}") for number in range(20))
+    found = constrain(ModelRequest(system="Be brief.", messages=(), tools=tools))
+    assert "- tool7(): Do." in found.system
+    assert "tool8" not in found.system
+    assert len(codecs.decode_json(found.response_schema or b"")["anyOf"]) == 9

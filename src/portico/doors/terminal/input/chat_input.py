@@ -7,7 +7,7 @@ from typing import Protocol
 
 from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.input.line_reader import LineReader
-from portico.doors.terminal.input.prompt_blanks import KeptPrompt
+from portico.doors.terminal.input.prompt_blanks import ChatPrompt
 from portico.doors.terminal.output import is_plain_output
 
 
@@ -41,7 +41,7 @@ class PlainChatInput:
 
 def open_chat_input(
     status: Callable[[], ChatStatus],
-    prompts: Callable[[], Iterable[KeptPrompt]],
+    prompts: Callable[[], Iterable[ChatPrompt]],
     *,
     history: Path,
     term: str,

@@ -33,7 +33,7 @@ from prompt_toolkit.styles import Style
 from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.input.completion import ChatCompleter, is_completable
 from portico.doors.terminal.input.keyboard import line_keys, replace_surrogates
-from portico.doors.terminal.input.prompt_blanks import BlankSpan, BlankTracker, KeptPrompt
+from portico.doors.terminal.input.prompt_blanks import BlankSpan, BlankTracker, ChatPrompt
 from portico.doors.terminal.input.workspace_files import WorkspaceFiles
 from portico.doors.terminal.sanitizer import clean_line
 from portico.doors.terminal.theme import Signs, signs_for
@@ -64,7 +64,7 @@ class ChatLine:
     def __init__(
         self,
         status: Callable[[], ChatStatus],
-        prompts: Callable[[], Iterable[KeptPrompt]],
+        prompts: Callable[[], Iterable[ChatPrompt]],
         *,
         history: Path,
         terminal_input: Input | None = None,
@@ -130,7 +130,7 @@ class ChatLine:
         finally:
             app.erase_when_done = False
 
-    def _offered(self) -> Iterator[KeptPrompt]:
+    def _offered(self) -> Iterator[ChatPrompt]:
         for prompt in self._prompts():
             self._blanks.offer(prompt.text, prompt.blanks)
             yield prompt

@@ -8,7 +8,7 @@ from prompt_toolkit.document import Document
 
 from portico.domain.values import AgentCommand
 from portico.doors.terminal.input.chat_status import ChatStatus
-from portico.doors.terminal.input.prompt_blanks import KeptPrompt
+from portico.doors.terminal.input.prompt_blanks import ChatPrompt
 from portico.doors.terminal.input.workspace_files import WorkspaceFiles
 from portico.doors.terminal.sanitizer import clean_line
 
@@ -35,13 +35,13 @@ class ChatCompleter(Completer):
         self,
         status: Callable[[], ChatStatus],
         files: WorkspaceFiles,
-        prompts: Callable[[], Iterable[KeptPrompt]],
+        prompts: Callable[[], Iterable[ChatPrompt]],
     ) -> None:
         self._status = status
         self._files = files
         self._prompts = prompts
 
-    def named(self, text: str) -> KeptPrompt | None:
+    def named(self, text: str) -> ChatPrompt | None:
         """The prompt whose exact name was typed, unless a command has the same name."""
         typed = text.strip()
         if (found := _COMMAND.match(typed)) is None:
@@ -78,7 +78,7 @@ def _commands(typed: str, commands: tuple[AgentCommand, ...]) -> Iterator[Comple
         )
 
 
-def _kept(typed: str, prompts: Iterable[KeptPrompt]) -> Iterator[Completion]:
+def _kept(typed: str, prompts: Iterable[ChatPrompt]) -> Iterator[Completion]:
     for prompt in prompts:
         if typed.lower() in prompt.name.lower():
             yield Completion(

@@ -4,26 +4,16 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-
-class Blank(msgspec.Struct, frozen=True):
-    """A blank in a prompt. The description is for the person and may be empty."""
-
-    name: str
-    description: str = ""
-
-    @property
-    def mark(self) -> str:
-        """The blank as it appears in the text."""
-        return f"{{{{ {self.name} }}}}"
+from portico.domain.catalog import PromptBlank
 
 
-class KeptPrompt(msgspec.Struct, frozen=True):
+class ChatPrompt(msgspec.Struct, frozen=True):
     """A prompt from the catalog: its name, its text, and the blanks in that text."""
 
     name: str
     description: str
     text: str
-    blanks: tuple[Blank, ...] = ()
+    blanks: tuple[PromptBlank, ...] = ()
 
 
 class BlankSpan(msgspec.Struct, frozen=True):
@@ -31,17 +21,17 @@ class BlankSpan(msgspec.Struct, frozen=True):
 
     start: int
     end: int
-    blank: Blank
+    blank: PromptBlank
 
 
 class BlankTracker:
     """Finds the blanks of inserted prompts. The same text typed by hand is not a blank."""
 
     def __init__(self) -> None:
-        self._offered: dict[str, tuple[Blank, ...]] = {}
-        self._taken: set[Blank] = set()
+        self._offered: dict[str, tuple[PromptBlank, ...]] = {}
+        self._taken: set[PromptBlank] = set()
 
-    def offer(self, text: str, blanks: tuple[Blank, ...]) -> None:
+    def offer(self, text: str, blanks: tuple[PromptBlank, ...]) -> None:
         """Remember the blanks of a prompt that may be inserted."""
         if blanks:
             self._offered[text] = blanks
@@ -61,9 +51,15 @@ class BlankTracker:
         self._taken.clear()
 
 
-def _spans(text: str, blanks: Iterable[Blank]) -> Iterator[BlankSpan]:
+def blank_mark(name: str) -> str:
+    """A blank as it appears in the text."""
+    return f"{{{{ {name} }}}}"
+
+
+def _spans(text: str, blanks: Iterable[PromptBlank]) -> Iterator[BlankSpan]:
     for blank in blanks:
-        start = text.find(blank.mark)
+        mark = blank_mark(blank.name)
+        start = text.find(mark)
         while start >= 0:
-            yield BlankSpan(start, start + len(blank.mark), blank)
-            start = text.find(blank.mark, start + len(blank.mark))
+            yield BlankSpan(start, start + len(mark), blank)
+            start = text.find(mark, start + len(mark))

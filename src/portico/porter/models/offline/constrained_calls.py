@@ -32,7 +32,8 @@ from portico.porter.models.model import (
 )
 
 SMALL_MODEL_TOOLS = ("read", "list", "grep", "edit", "write", "run")
-"""More tools than these confuse a small model."""
+"""Those of Porter's tools that a small model gets: more would confuse it."""
+_MOST_TOOLS = 8
 _HOW = (
     'Respond with one JSON object. To use a tool: {"tool": "NAME", "arguments": {...}}. You then get its result. '
     "To change code, read the file first, then use edit with the exact old text: do not only describe the change. "
@@ -70,9 +71,9 @@ async def stream_constrained(model: Model, request: ModelRequest) -> AsyncGenera
 
 def constrain(request: ModelRequest) -> ModelRequest:
     """Return the request without tools, and with a schema for the response instead."""
-    tools = [tool for tool in request.tools if tool.name in SMALL_MODEL_TOOLS]
-    if not tools:
-        return msgspec.structs.replace(request, tools=())
+    known = [tool for tool in request.tools if tool.name in SMALL_MODEL_TOOLS]
+    # Other clients have tools of their own.
+    tools = known or list(request.tools[:_MOST_TOOLS])
     described = "\n".join(map(_describe, tools))
     return msgspec.structs.replace(
         request,

@@ -26,6 +26,10 @@ _START_SECONDS = 120.0
 _LOOK_SECONDS = 0.1
 _GRACE_SECONDS = 2.0
 _LAST_LINES = 3
+_SIGNALS = {
+    "SIGILL": "this processor lacks instructions that it needs, such as AVX2.",
+    "SIGKILL": "the system ended it, probably because there is not enough memory.",
+}
 
 
 class OfflineEndpoint:
@@ -89,6 +93,9 @@ class OfflineEndpoint:
         assert self._child is not None
         assert self._child.stderr is not None
         said = (await self._child.stderr.read()).decode(errors="replace").strip().splitlines()
+        await self._child.wait()
+        if (signal := self._child.signal) in _SIGNALS:
+            return _SIGNALS[signal]
         return " ".join(line.strip() for line in said[-_LAST_LINES:]) or "no output"
 
     async def _stop(self) -> None:
