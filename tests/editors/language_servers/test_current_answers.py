@@ -14,8 +14,9 @@ WAYS = [{"pull": True}, {"push": "versioned"}, {"push": "unversioned"}]
 
 @pytest.mark.parametrize("options", [*WAYS, {"push": "versioned", "sync": 1}])
 async def test_after_each_change_the_problems_are_those_of_the_file_as_it_is(
-    tmp_path: Path, own_home: Path, options: dict[str, object]
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object]
 ) -> None:
+    monkeypatch.setattr("portico.editors.language_servers.problems._QUIET_SECONDS", 0.1)
     async with workspace(tmp_path / "w", own_home, **scripted(**options)) as here:
         here.write("a.txt", "good\n")
         assert await here.problems("a.txt") == []
@@ -36,7 +37,7 @@ async def test_problems_of_an_older_version_are_not_shown(tmp_path: Path, own_ho
 
 
 async def test_a_flood_of_problems_is_read_to_its_end(tmp_path: Path, own_home: Path) -> None:
-    async with workspace(tmp_path / "w", own_home, **scripted(flood=3_000)) as here:
+    async with workspace(tmp_path / "w", own_home, **scripted(flood=1_000)) as here:
         here.write("a.txt", "BAD\n" * 50)
         assert len(await here.problems("a.txt")) == 50
         here.write("a.txt", "good\n")
