@@ -22,6 +22,7 @@ from bench import (
     offline_model,
     packages,
     page,
+    prompts,
     prose,
     review,
     roundtrip,
@@ -52,6 +53,7 @@ MEASUREMENTS = {
     "comparison": comparison.measure,
     "editor": editor.measure,
     "model": model.measure,
+    "prompts": prompts.measure,
 }
 LONG = {
     "frames": frames.measure,

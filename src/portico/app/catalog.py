@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from portico.prompts.catalog import PromptCache, PromptCatalog
 
 _FRESH_SECONDS = 3.0
-"""How long a list of files is reused while a person types after an @."""
+"""Seconds for which a list of files is reused while a person types after an @."""
 
 
 class LocalCatalog:

@@ -40,7 +40,7 @@ _UNNAMED = "successor"
 
 
 class EditorChainOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the flags of `portico acp` say. Without a mode, that of the settings holds; without `chain`, no proxies."""
+    """The flags of `portico acp`. Without a mode, that of the settings holds; without `chain`, no proxies."""
 
     start_limit: float
     agent: str | None = None
@@ -151,7 +151,7 @@ class EditorChain:
         return open_reviews(self._environ, SystemClock())
 
     def _apart(self) -> Path | None:
-        """Where an agent stands that is to work in trees of its sessions: an agent that takes its process's folder
+        """The folder of an agent that is to work in trees of its sessions: an agent that takes its process's folder
         for the session's must not find the person's files, and there is no session yet."""
         if self._mode() not in ("proposal", "worktree"):
             return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the flags of one command add to the settings."""
+    """Additions of one command's flags to the settings."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ NO_CHAIN_OPTIONS = ChainOptions()
 
 
 class ChainParts:
-    """What all chains of a process are built from. Without `reviews`, agents get no tool to propose changes with."""
+    """The parts of which all chains of a process are built. Without `reviews`, agents get no tool to propose changes with."""
 
     def __init__(
         self,

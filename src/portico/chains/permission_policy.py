@@ -30,7 +30,7 @@ def permission_policy(
 
 
 def approved_as(spec: AgentSpec) -> str:
-    """Whose approvals count for an agent: one that is named after its program is known by its whole command.
+    """The name under which approvals of an agent are kept: one that is named after its program is known by its whole command.
 
     Otherwise all that `python`, `node` or `npx` may start would be one agent.
     """

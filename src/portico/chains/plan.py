@@ -159,7 +159,7 @@ class ChainPlan:
         )
 
     async def _adapters(self, hello: Raw) -> list[Proxy]:
-        """What components supply in place of an editor that lacks files or terminals."""
+        """Capabilities that components supply to an editor without files or terminals."""
         try:
             editor = decode(hello, acp.InitializeRequest).client_capabilities
         except msgspec.DecodeError:

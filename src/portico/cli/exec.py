@@ -70,7 +70,7 @@ class ExecFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What to send, and what to do beside showing the turn.
+    """The prompt to send, and what to do beside showing the turn.
 
     `finish` is called after the turn, and returns the object that `--api` prints. `mentions` is the part of the text
     whose `@path` are links to files. With `quiet`, the answer is not shown.

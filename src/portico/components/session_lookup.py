@@ -39,11 +39,11 @@ class SessionLookupProxy(McpProxy, Generic[Found]):
 
     @abstractmethod
     def look_up(self, opening: SessionOpening) -> Found | None:
-        """What a session should know. Runs in a thread, with a deadline."""
+        """Look up what a session should know. Runs in a thread, with a deadline."""
 
     @abstractmethod
     def describe(self, found: Found) -> str | None:
-        """What goes with the first prompt."""
+        """Text to add to the first prompt."""
 
     def expand(self, prompt: PromptMessage, found: Found) -> Message | None:
         """The request in the place of a command; None if it is for the agent."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 START_SECONDS = 10.0
-"""How long a component may take to plan its proxies, and they to answer `initialize`."""
+"""Seconds that a component may take to plan its proxies, and they to answer `initialize`."""
 
 PlanProxies = Callable[[Raw, Raw], Awaitable[Sequence[Proxy]]]
 """Chooses the proxies by the parameters of `initialize` and its result."""

@@ -52,7 +52,7 @@ class ChainNode(Protocol):
 
 
 class NodeChain(Protocol):
-    """What a proxy's node needs of the chain that it is part of."""
+    """The part of a chain that a proxy's node uses."""
 
     def send_right_of(self, node: Any, message: Message) -> None: ...
 

@@ -52,7 +52,7 @@ _TURN, _CANCEL_TURN = "session/prompt", "session/cancel"
 
 Send = Callable[[Message], None]
 ExitReport = Callable[[], Awaitable[str]]
-"""How the program ended and its last output, as a sentence; empty if unknown."""
+"""The end of the program and its last output, as a sentence; empty if unknown."""
 
 
 class _Hop:
@@ -102,14 +102,14 @@ class _Hop:
 
 
 class LeaveOut(msgspec.Struct, frozen=True):
-    """How a program is left out: who is told, and how long `initialize` waits for it."""
+    """The way to leave a program out: whom to notify, and how long `initialize` waits for it."""
 
     report: Callable[[str, str], None]
     seconds: float
 
 
 class _Start:
-    """What a program has made of `initialize` so far."""
+    """The state of a program's `initialize`."""
 
     def __init__(self) -> None:
         self.hello: Message | None = None

@@ -61,7 +61,7 @@ class ProviderEntry(msgspec.Struct, frozen=True, kw_only=True):
     downloads: tuple[DownloadEntry, ...] = ()
 
 
-class PromptEntry(msgspec.Struct, frozen=True, kw_only=True):
+class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A prompt kept as a file. `problem` says why it cannot be used."""
 
     name: str
@@ -80,7 +80,7 @@ class PromptEntry(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class PromptBlank(msgspec.Struct, frozen=True, kw_only=True):
+class PromptBlank(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A place in a prompt for the person to fill in, or may do if it has a default."""
 
     name: str

@@ -54,7 +54,7 @@ def read_problems(lines: Iterable[str], root: Path) -> tuple[ProjectProblem, ...
 
 
 def cargo_text(message: Any) -> str | None:
-    """What cargo would have printed for people; None if the line is not one of its JSON messages."""
+    """The text that cargo would have printed for people; None if the line is not one of its JSON messages."""
     if not isinstance(message, dict) or not isinstance(message.get("reason"), str):
         return None
     inner = message.get("message")

@@ -7,8 +7,7 @@ of npm or a target of make may run any of them.
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,6 +15,9 @@ from portico.project.failed_tests import FailedTest, go_failure, join_message, p
 from portico.project.plain_text import plain_text
 from portico.project.problems import ProjectProblem, cargo_text, decode_line, read_problems
 from portico.project.runner_output import SuiteResult, read_result
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 _JAVA_FRAME = re.compile(r"\bat ([\w.$]+)\((\w+\.(?:java|kt)):(\d+)\)")
 
@@ -57,6 +59,9 @@ def _read_junit(data: bytes) -> list[_Case]:
     """The tests of a JUnit report; none if it is not one, or declares entities, which could make it endless."""
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         return []
+    # Late: every session offers the tools, and few run a test.
+    from xml.etree import ElementTree
+
     try:
         root = ElementTree.fromstring(data)
     except (ElementTree.ParseError, ValueError):
@@ -64,7 +69,7 @@ def _read_junit(data: bytes) -> list[_Case]:
     return [_case(element) for element in root.iter("testcase")]
 
 
-def _case(element: ElementTree.Element) -> _Case:
+def _case(element: "Element") -> _Case:
     parts = {part.tag: part for part in element}
     found = parts.get("failure", parts.get("error"))
     if found is None:

@@ -30,7 +30,7 @@ _CACHED_BYTES = 32 * 1024 * 1024
 _ReadFile = tuple[CatalogPrompt | None, str]
 
 
-class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
+class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A prompt file after it was read. `hides` and `hidden_by` are paths of prompts of the same name."""
 
     name: str
@@ -48,7 +48,7 @@ class PromptCache:
     def __init__(self, limit: int = _CACHED_BYTES) -> None:
         self._limit = limit
         self._bytes = 0
-        self._read: dict[Path, tuple[tuple[int, ...], _ReadFile]] = {}
+        self._read: dict[str, tuple[tuple[int, ...], _ReadFile]] = {}
 
     def read(self, file: PromptFile) -> _ReadFile:
         if file.stamp is None:
@@ -98,7 +98,7 @@ class PromptCatalog:
                 entry = CatalogEntry(
                     name=name,
                     origin=file.origin,
-                    path=printable_path(str(file.path)),
+                    path=printable_path(file.path),
                     prompt=prompt,
                     problem=problem,
                 )

@@ -1,6 +1,7 @@
 """Directories of prompt files, and the files found in them."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -13,6 +14,7 @@ from portico.prompts.template import VARIABLE_NAME
 PROMPT_SUFFIX = ".md"
 MAX_ENTRIES = 20_000
 """Files and folders looked at in one directory; a directory such as `.` could hold a whole checkout."""
+_PROPER = re.compile(rf"{VARIABLE_NAME.pattern}(/{VARIABLE_NAME.pattern})*")
 _IMPROPER = "its name may only contain the letters a to z and A to Z, digits, - and _"
 
 PromptOrigin = Literal["workspace", "user", "built-in"]
@@ -30,7 +32,7 @@ class PromptDirectory(msgspec.Struct, frozen=True, kw_only=True):
     named: bool = False
 
 
-class PromptFile(msgspec.Struct, frozen=True, kw_only=True):
+class PromptFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A file or folder among the prompts, before it is read. `fault` is a problem with the path itself.
 
     `root` is the real folder that must contain the file. `stamp` changes with the file; it is None for a link.
@@ -38,48 +40,53 @@ class PromptFile(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     origin: PromptOrigin
-    path: Path
-    root: Path
+    path: str
+    root: str
     fault: str = ""
     stamp: tuple[int, ...] | None = None
 
 
 def find_prompt_files(directory: PromptDirectory, seen: set[str]) -> Iterator[PromptFile]:
-    """List the files of a directory. Real folders in `seen` are passed over, and added to it."""
-    if not os.path.lexists(directory.path):
+    """List the files of a directory. Real folders in `seen` are passed over, and added to it.
+
+    Paths are texts here: a directory may have thousands of files, and objects for their paths would take most of the
+    time.
+    """
+    top = str(directory.path)
+    if not os.path.lexists(top):
         if directory.named:
-            yield _fault(directory, directory.path, "the directory does not exist")
+            yield _fault(directory, "", "the directory does not exist")
         return
-    root = Path(os.path.realpath(directory.path))
-    if not root.is_relative_to(os.path.realpath(directory.boundary)):
-        yield _fault(directory, directory.path, "the directory is outside the workspace")
+    root = os.path.realpath(top)
+    if not Path(root).is_relative_to(os.path.realpath(directory.boundary)):
+        yield _fault(directory, "", "the directory is outside the workspace")
         return
-    waiting, count = [Path()], 0
+    waiting, count = [""], 0
     while waiting:
         here = waiting.pop()
-        real = str(root / here)
+        real = os.path.normpath(f"{root}/{here}")
         if real in seen:
             continue
         seen.add(real)
         try:
             inside = _listed(real)
         except OSError as error:
-            words = f"the folder cannot be read: {error.strerror}"
-            yield _fault(directory, directory.path / here, words)
+            yield _fault(directory, here, f"the folder cannot be read: {error.strerror}")
             continue
         count += len(inside)
         if count > MAX_ENTRIES:
             words = f"the directory has more than {MAX_ENTRIES:,} entries; the rest is left out"
-            yield _fault(directory, directory.path, words)
+            yield _fault(directory, "", words)
             return
         for found in inside:
+            within = f"{here}/{found.name}" if here else found.name
             if found.is_folder:
-                waiting.append(here / found.name)
-            elif (file := _file(directory, root, here / found.name, found)) is not None:
+                waiting.append(within)
+            elif (file := _file(directory, root, within, found)) is not None:
                 yield file
 
 
-class _Found(msgspec.Struct, frozen=True, order=True):
+class _Found(msgspec.Struct, frozen=True, order=True, gc=False):
     name: str
     is_folder: bool
     is_link: bool
@@ -100,33 +107,35 @@ def _facts(entry: os.DirEntry[str]) -> _Found:
     return _Found(entry.name, is_folder, is_link, stamp)
 
 
-def _file(directory: PromptDirectory, root: Path, path: Path, found: _Found) -> PromptFile | None:
-    if found.is_link and os.path.isdir(root / path):  # noqa: PTH112 - pathlib's fails where it may not look
-        words = "it is a link to a folder, which is not followed"
-        return _fault(directory, directory.path / path, words)
-    if path.suffix != PROMPT_SUFFIX:
+def _file(directory: PromptDirectory, root: str, within: str, found: _Found) -> PromptFile | None:
+    if found.is_link and os.path.isdir(f"{root}/{within}"):  # noqa: PTH112 - pathlib's fails where it may not look
+        return _fault(directory, within, "it is a link to a folder, which is not followed")
+    if not within.endswith(PROMPT_SUFFIX):
         return None
-    bare = path.with_suffix("")
-    is_proper = all(VARIABLE_NAME.fullmatch(part) for part in bare.parts)
+    bare = within.removesuffix(PROMPT_SUFFIX)
     return PromptFile(
-        name=printable_path(bare.as_posix()),
+        name=printable_path(bare),
         origin=directory.origin,
-        path=directory.path / path,
+        path=f"{directory.path}/{within}",
         root=root,
-        fault="" if is_proper else _IMPROPER,
+        fault="" if _PROPER.fullmatch(bare) else _IMPROPER,
         stamp=found.stamp,
     )
 
 
-def _fault(directory: PromptDirectory, path: Path, fault: str) -> PromptFile:
+def _fault(directory: PromptDirectory, within: str, fault: str) -> PromptFile:
     """Return an entry for a folder that is not searched, under a name that no prompt can have."""
-    within = "" if path == directory.path else path.relative_to(directory.path).as_posix()
+    path = f"{directory.path}/{within}" if within else str(directory.path)
     name = f"{within}/" if within or not directory.named else f"{path}/"
     return PromptFile(
-        name=printable_path(name), origin=directory.origin, path=path, root=directory.path, fault=fault
+        name=printable_path(name),
+        origin=directory.origin,
+        path=path,
+        root=str(directory.path),
+        fault=fault,
     )
 
 
 def printable_path(text: str) -> str:
     """Return a file name as valid text: on disk it may be any bytes."""
-    return os.fsencode(text).decode("utf-8", "replace")
+    return text if text.isascii() else os.fsencode(text).decode("utf-8", "replace")

@@ -49,6 +49,17 @@ async def test_a_rename_that_touches_unsaved_text_is_made_for_that_text(
         }
 
 
+async def test_a_rename_that_could_miss_uses_is_refused(
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portico.editors.language_servers.progress.SETTLE_SECONDS", 0.01)
+    async with workspace(tmp_path / "w", own_home, **scripted(progress=40)) as here:
+        here.write("a.txt", "def thing\n")
+        await here.ask("symbols", "a.txt")
+        with pytest.raises(LanguageServerFailed, match="still indexing, 40 %; a rename now could miss uses"):
+            await renamed(here, "a.txt", 5, "other")
+
+
 async def test_an_edit_outside_of_the_workspace_is_refused(tmp_path: Path, own_home: Path) -> None:
     somewhere = {
         "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}},

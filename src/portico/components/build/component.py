@@ -9,13 +9,12 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
 from portico.components.build.client_terminal import TerminalCommandLine, permit_command, run_in_terminal
-from portico.components.build.run_description import FinishedRun, describe_run
 from portico.components.component import Component, ComponentContext, ComponentUnavailable
 from portico.components.text_page import page_of
 from portico.components.tool_failure import tool_failure
@@ -29,7 +28,9 @@ from portico.mcp.server import InProcessServer, ToolServer
 from portico.mcp.tools import Tool, ToolCall, ToolFailure, schema_of
 from portico.project.build_commands import ProjectTask, choose_command, find_commands, with_reports
 from portico.project.folder import ProjectCommand, ProjectFolder
-from portico.project.report import read_report
+
+if TYPE_CHECKING:
+    from portico.components.build.run_description import FinishedRun
 
 SERVER_NAME = "portico-build"
 KEPT_RUNS = 5
@@ -114,6 +115,9 @@ class BuildProxy(McpProxy):
         self._runs.pop(session, None)
 
     async def _run(self, session: ChainSession, task: ProjectTask, call: ToolCall) -> str:
+        # Late, as in `_finish`: every session offers the tools, and few run one.
+        from portico.components.build.run_description import describe_run
+
         asked = call.read(RunQuery)
         root = _folder(call.cwd, asked.folder)
         project = ProjectFolder(root, self._environ)
@@ -135,7 +139,10 @@ class BuildProxy(McpProxy):
 
     async def _finish(
         self, session: ChainSession, task: ProjectTask, chosen: ProjectCommand, call: ToolCall, reports: Path
-    ) -> FinishedRun:
+    ) -> "FinishedRun":
+        from portico.components.build.run_description import FinishedRun
+        from portico.project.report import read_report
+
         command = with_reports(chosen, str(reports / "junit.xml"))
         line = TerminalCommandLine(
             session_id=session.session_id or "",

@@ -1,4 +1,4 @@
-"""What the package tools answer: for any package of a workspace, and for the one package of a research session."""
+"""Answers of the package tools: for any package of a workspace, and for the one package of a research session."""
 
 from collections.abc import Mapping
 from pathlib import Path

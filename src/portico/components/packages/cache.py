@@ -60,7 +60,7 @@ class PackageArchive(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     source: str
     folder_depth: int = 0
-    """How many folders the archive wraps around the package."""
+    """The number of folders that the archive wraps around the package."""
     verified: str = ""
     yanked: str = ""
 
@@ -224,7 +224,7 @@ def checksums_of(path: Path) -> tuple[str, ...]:
 
 
 def check_checksums(path: Path, wanted: tuple[str, ...], origin: str) -> str:
-    """How the archive was verified; nothing if no checksum is known. PackageRefused if none of them fits."""
+    """Verify the archive, and say how; nothing if no checksum is known. PackageRefused if none of them fits."""
     known = [one for one in wanted if one.startswith(("sha256:", "sha512-"))]
     if not known:
         return ""

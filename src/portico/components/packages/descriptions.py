@@ -70,7 +70,7 @@ def describe_lines(source: PackageSource, path: str, text: str, first: int, coun
 
 
 def describe_findings(source: PackageSource, findings: Findings, *, known: bool) -> str:
-    """What research found, and how."""
+    """The findings of research, with their origin."""
     when = "from earlier research" if known else f"researched in {findings.seconds:g} s"
     lines = [f"{heading(source)}, {when}:"]
     if not findings.returned:

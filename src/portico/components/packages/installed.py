@@ -95,7 +95,7 @@ def _site_packages(files: WorkspaceReader, environ: Mapping[str, str]) -> Iterat
 
 
 def _owned_entries(record: str, metadata: str) -> tuple[str, ...]:
-    """What belongs to a package: the topmost folders that are importable and its own, and single files.
+    """The parts of a package: the topmost folders that are importable and its own, and single files.
 
     A folder without an `__init__.py` may be shared with other packages.
     """

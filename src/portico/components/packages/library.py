@@ -53,7 +53,7 @@ class PackageLibrary:
         *,
         offline: bool = False,
     ) -> None:
-        """When `offline`, no registry is asked."""
+        """With `offline`, no registry is asked."""
         self._workspace = workspace
         self._environ = environ
         self._offline = offline
@@ -87,7 +87,7 @@ class PackageLibrary:
         )
 
     def _find_installed(self, files: WorkspaceReader, query: PackageQuery) -> PackageSource | None:
-        """What the workspace has installed. Blocks."""
+        """The package as the workspace has it installed. Blocks."""
         for one in installed_packages(files, query.name, self._environ) if query.version else ():
             if one.version == query.version:
                 return PackageSource(
@@ -100,7 +100,7 @@ class PackageLibrary:
         return None
 
     def _find_cached(self, query: PackageQuery) -> PackageSource | None:
-        """What is in our cache or in the client's, from where it is unpacked. Blocks."""
+        """The package from our cache, or unpacked from the client's. Blocks."""
         if not query.version or not is_exact(query.name, query.version):
             return None
         for record in self.cache.find(query.name, query.version):

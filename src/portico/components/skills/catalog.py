@@ -20,7 +20,7 @@ from portico.config.paths import state_folder
 from portico.domain.errors import InvalidInput
 
 CATALOG_TOKENS = 1500
-"""What the first prompt of a session may grow by, as far as it can be estimated."""
+"""The estimated number of tokens that the catalog may add to the first prompt of a session."""
 _BYTES_PER_TOKEN = 4
 _DESCRIPTION_LENGTHS = (400, 160, 80, 0)
 _NAMED_CLOSED = 20

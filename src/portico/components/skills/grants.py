@@ -1,4 +1,4 @@
-"""Which skills a person allowed or denied, by id and fingerprint, and the private file that keeps it.
+"""The skills that a person allowed or denied, by id and fingerprint, in a private file.
 
 A file that cannot be read or understood allows nothing, and is never written over.
 """

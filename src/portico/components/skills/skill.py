@@ -14,7 +14,6 @@ from typing import Literal
 
 import msgspec
 
-from portico.domain.front_matter import InvalidFrontMatter, pairs, split_document, text_of
 from portico.domain.secret_files import is_private
 from portico.files import real_path
 from portico.files.folders import OpenFolder, open_folder
@@ -36,7 +35,7 @@ class InvalidSkill(Exception):
 
 
 class SkillSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a skill comes from."""
+    """The origin of a skill."""
 
     kind: SourceKind
     package: str = ""
@@ -48,7 +47,7 @@ class SkillSource(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def prefix(self) -> str:
-        """What the ids of its skills begin with."""
+        """The first part of the ids of its skills."""
         return f"{self.kind}:{self.package}/" if self.package else f"{self.kind}:"
 
     def __str__(self) -> str:
@@ -102,6 +101,9 @@ def read_skill(folder: Path, source: SkillSource) -> Skill:
 @lru_cache(maxsize=2048)
 def _parse(data: bytes) -> SkillText:
     """Parse a SKILL.md. Most calls are for a file that has been parsed before."""
+    # Late: YAML takes long to import, and most workspaces have no skill.
+    from portico.domain.front_matter import InvalidFrontMatter, pairs, split_document, text_of
+
     try:
         root, body, _ = split_document(data.decode("utf-8-sig").replace("\r\n", "\n"))
         if root is None:

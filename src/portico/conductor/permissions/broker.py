@@ -236,7 +236,7 @@ class PermissionBroker(SessionFoldersProxy):
             self._carry_out(question, decision)
 
     def _decide(self, question: BrokeredRequest) -> PolicyDecision | None:
-        """What was decided beforehand; None leaves it to a person."""
+        """The decision of rules and approvals; None leaves it to a person."""
         action, reads_only = question.action, self.folders[question.root].reads_only
         if (denial := self._decisions.denial(action, reads_only=reads_only)) is not None:
             return denial

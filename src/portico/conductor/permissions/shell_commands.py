@@ -52,7 +52,7 @@ class ShellCommands(msgspec.Struct):
     commands: list[tuple[ShellWord, ...]] = []
     hides: bool = False
     seen: set[tuple[str, bool]] = set()
-    """What was read already."""
+    """Scripts that were read already."""
     left: int = _MAX_READ
 
 

@@ -32,7 +32,7 @@ class ChainNotices(Proxy):
         self._told: set[tuple[str, str]] = set()
 
     def report(self, subject: str, problem: str | None) -> None:
-        """What is wrong with a subject from now on; None if it is well again."""
+        """Set the problem of a subject; None if it is solved."""
         self._standing.pop(subject, None)
         if problem is not None:
             self._standing[subject] = problem

@@ -39,6 +39,7 @@ _KNOWN = (
                 "analysis": {"diagnosticMode": "openFilesOnly", "typeCheckingMode": "standard"},
             },
         },
+        ready_words=r"Found \d+ source files?|No source files found",
         project_files=("pyproject.toml", "pyrightconfig.json", "setup.cfg"),
     ),
     LanguageServerSpec(

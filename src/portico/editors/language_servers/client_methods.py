@@ -1,6 +1,8 @@
 """What a language server may ask of its client, and what it tells it."""
 
+import asyncio
 import logging
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -49,6 +51,10 @@ class ClientMethods:
     def __init__(self, command: ServerCommand, capabilities: Callable[[], ServerCapabilities]) -> None:
         self.progress = ServerProgress()
         self.pushed = PushedDiagnostics()
+        self.knows_project = asyncio.Event()
+        """Set once the server knows all files of the project."""
+        if not command.spec.ready_words:
+            self.knows_project.set()
         self._command = command
         self._capabilities = capabilities
         self._edits: list[LspWorkspaceEdit] = []
@@ -63,6 +69,10 @@ class ClientMethods:
                 case "window/logMessage" | "window/showMessage":
                     told = codecs.decode_json(params, LogParams)
                     log.debug("%s: %s", self._command.spec.name, told.message)
+                    if not self.knows_project.is_set() and re.search(
+                        self._command.spec.ready_words, told.message
+                    ):
+                        self.knows_project.set()
                 case _:
                     return
         except msgspec.DecodeError as error:

@@ -46,6 +46,12 @@ class CodeEdits:
 
     async def rename(self, document: OpenDocument, place: CodeLookup, name: str) -> list[CodeFileEdit]:
         need(self._server, "textDocument/rename", "renames")
+        await self._server.become_ready()
+        if not await self._server.progress.settle():
+            doing = self._server.progress.describe()
+            raise LanguageServerFailed(
+                f"{self._server.name} is still {doing}; a rename now could miss uses. Try again later."
+            )
 
         async def ask() -> LspWorkspaceEdit | None:
             params = {**place_params(self._server, document, place), "newName": name}

@@ -101,6 +101,8 @@ async def find_places(server: LanguageServer, document: OpenDocument, lookup: Co
     method = _METHODS[lookup.kind]
     need(server, method, lookup.kind.replace("_", " "))
     params = place_params(server, document, lookup)
+    if lookup.kind in ("references", "implementations"):
+        await server.become_ready()
     if lookup.kind == "references":
         params["context"] = {"includeDeclaration": True}
     found = await _answer_when_settled(server, method, params)
@@ -112,6 +114,7 @@ async def find_calls(server: LanguageServer, document: OpenDocument, lookup: Cod
     """The callers of a function, each where it calls; or the functions that it calls, each where it is defined."""
     prepare = "textDocument/prepareCallHierarchy"
     need(server, prepare, "call hierarchies")
+    await server.become_ready()
     answer = await _answer_when_settled(server, prepare, place_params(server, document, lookup))
     incoming = lookup.kind == "callers"
     method = f"callHierarchy/{'incoming' if incoming else 'outgoing'}Calls"
@@ -153,6 +156,7 @@ async def list_symbols(server: LanguageServer, document: OpenDocument) -> CodeLo
 
 async def find_symbols(server: LanguageServer, query: str) -> CodeLookupResult:
     need(server, "workspace/symbol", "symbols of the workspace")
+    await server.become_ready()
     symbols = read_items(await _answer_when_settled(server, "workspace/symbol", {"query": query}), LspSymbol)
     # Servers match letters in order; what really contains the words comes first.
     symbols.sort(key=lambda symbol: query.lower() not in symbol.name.lower())

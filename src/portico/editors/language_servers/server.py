@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 
 START_SECONDS = 60.0
 REQUEST_SECONDS = 30.0
+_READY_SECONDS = 10.0
 _SHUTDOWN_SECONDS = 3.0
 _STOP_GRACE = 2.0
 _MOST_OPEN = 200
@@ -140,6 +141,12 @@ class LanguageServer:
     @property
     def pushed(self) -> PushedDiagnostics:
         return self._client.pushed
+
+    async def become_ready(self) -> None:
+        """Wait, for some seconds, until the server knows all files of the project."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_READY_SECONDS):
+                await self._client.knows_project.wait()
 
     def last_words(self) -> str:
         """The end of its error output, as a sentence to add to a message."""

@@ -36,6 +36,8 @@ class LanguageServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     untrusted_initialization: Mapping[str, Any] = {}
     asks_tsserver: bool = False
     """Whether problems are asked of TypeScript's own server, behind this one."""
+    ready_words: str = ""
+    """A pattern of what the server logs once it knows all files of the project, if it does not report progress."""
     project_files: tuple[str, ...] = ()
     """Names of files that tell the server about a project."""
     memory_mb: int = 4096

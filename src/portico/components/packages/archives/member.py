@@ -28,7 +28,7 @@ class ArchiveMember(msgspec.Struct, frozen=True):
 
 
 class UnpackLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What an archive may contain. Real packages have at most a few thousand files and compress about tenfold."""
+    """Limits for the content of an archive. Real packages have at most a few thousand files and compress about tenfold."""
 
     archive_bytes: int = 256 * 1024 * 1024
     unpacked_bytes: int = 512 * 1024 * 1024

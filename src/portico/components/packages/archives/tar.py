@@ -20,7 +20,7 @@ _DEVICES = {b"3": "a device", b"4": "a device", b"6": "a named pipe", b"S": "a s
 
 
 class _Extended(msgspec.Struct):
-    """What headers before a member say about it."""
+    """Extended headers that precede a member."""
 
     path: str = ""
     target: str = ""
@@ -28,7 +28,7 @@ class _Extended(msgspec.Struct):
 
 
 class TarStream(Protocol):
-    """What a tar archive is read from."""
+    """The source of a tar archive."""
 
     def read(self, most: int, /) -> bytes: ...
 

@@ -34,7 +34,7 @@ _Read = Callable[[int], bytes]
 
 
 class Unpacked(msgspec.Struct, frozen=True):
-    """What was written, and how many links were left out."""
+    """The files that were written, and the number of links that were left out."""
 
     files: int
     size: int

@@ -1,4 +1,4 @@
-"""What a registry delivers: the archive of one exact version."""
+"""The archive of one exact version, as a registry delivers it."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What replaces crates.io in the user's configuration of cargo.
+"""The replacement for crates.io in the user's configuration of cargo.
 
 `cargo info` does not follow a replacement by itself: it wants to be told which registry is meant.
 """
@@ -28,7 +28,7 @@ def cargo_home(environ: Mapping[str, str]) -> Path:
 
 
 def read_cargo_source(environ: Mapping[str, str]) -> CargoSource:
-    """Where cargo takes the crates of crates.io from. Blocks."""
+    """The source from which cargo takes the crates of crates.io. Blocks."""
     home = cargo_home(environ)
     config = _read(home / "config.toml") or _read(home / "config")
     sources, registries = _table(config, "source"), _table(config, "registries")

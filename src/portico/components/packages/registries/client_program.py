@@ -23,7 +23,7 @@ _LIMITED = ("/bin/sh", "-c", 'ulimit -f 1048576; exec "$@"', "sh")
 
 
 class ProgramResult(msgspec.Struct, frozen=True):
-    """How a program ended, and what it printed."""
+    """The exit code and the output of a program."""
 
     exit_code: int | None
     output: str

@@ -75,7 +75,7 @@ def _escaped(text: str) -> str:
 
 
 def _check(path: Path, query: PackageQuery) -> str:
-    """How a module was verified against go.sum. PackageRefused if it is another one."""
+    """Verify a module against go.sum, and say how. PackageRefused if it is another one."""
     wanted = [one for one in query.checksums if one.startswith("h1:")]
     if not wanted:
         return ""

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How a registry is reached. `proxies` are by scheme; None means those of the environment."""
+    """The way to a registry. `proxies` are by scheme; None means those of the environment."""
 
     environ: Mapping[str, str]
     proxies: Mapping[str, str] | None = None

@@ -94,7 +94,7 @@ async def _latest(source: HttpSource, base: str) -> str:
 
 
 async def _verify(source: HttpSource, address: str, path: Path) -> str:
-    """How a jar was verified. PackageRefused if the repository's own checksum is another."""
+    """Verify a jar, and say how. PackageRefused if the repository's own checksum is another."""
     for kind in ("sha256", "sha1"):
         document = await source.read(f"{address}.{kind}", limit=4096)
         if document is None:

@@ -25,7 +25,7 @@ class MavenSettings(msgspec.Struct, frozen=True):
 
 
 def read_maven_settings(environ: Mapping[str, str]) -> MavenSettings:
-    """What Maven would use for this user. Blocks."""
+    """The settings that Maven would use for this user. Blocks."""
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
     settings = _settings(home / ".m2" / "settings.xml", environ)
     local = child_text(settings, "localRepository").replace("${user.home}", str(home))

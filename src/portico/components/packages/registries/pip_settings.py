@@ -20,7 +20,7 @@ class PipSettings(msgspec.Struct, frozen=True):
 
 
 def read_pip_settings(environ: Mapping[str, str]) -> PipSettings:
-    """What pip would use for this user. A workspace has no say in it. Blocks."""
+    """The settings that pip would use for this user, without those of a workspace. Blocks."""
     options = _file_options(environ)
     for name, value in environ.items():
         if name.startswith("PIP_") and value:

@@ -36,7 +36,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def findings_key(source: PackageSource, question: str) -> str:
-    """What makes two questions the same: these files, whose place has their fingerprint, and these words."""
+    """The identity of a question: the files, whose path has their fingerprint, and the words."""
     words = " ".join(question.casefold().split())
     text = "\0".join((source.name.ecosystem, source.name.name, source.version, str(source.tree.root), words))
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:32]
