@@ -27,7 +27,7 @@ from scripts.fetch_offline_model import offline_home, offline_model
 TOKENS = 4000
 REUSED = Budget("at most", 0.2)
 _LINE = "def function_{number}(value: int) -> int:\n    return value * {number}\n\n"
-_TOKENS_PER_LINE = 24
+_TOKENS_PER_LINE = 20
 _ANSWER_TOKENS = 16
 
 
