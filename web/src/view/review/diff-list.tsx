@@ -191,9 +191,7 @@ function HunkLines({
 }) {
   const decided = hunkId === "" ? undefined : view.source.decisions()?.of(path, hunkId);
   const tone = decided === undefined ? "" : decided ? "p-rd-accepted" : "p-rd-rejected";
-  const { current } = view;
-  const isCurrent = current?.path === path && current.hunkIds.length === 1 && current.hunkIds[0] === hunkId;
-  return <div class={isCurrent ? `${tone} p-rd-current` : tone}>{children}</div>;
+  return <div class={view.isCurrent(path, hunkId) ? `${tone} p-rd-current` : tone}>{children}</div>;
 }
 
 function WaitRow({ path, view }: { path: string; view: ReviewView }) {

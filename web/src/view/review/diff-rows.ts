@@ -30,6 +30,11 @@ export type DiffRow = RowPlace &
     | { readonly type: "wait" }
   );
 
+/** The beginning of the key of a hunk's head. */
+export function hunkKey(path: string, hunkId: string): string {
+  return `hunk ${path} ${hunkId} `;
+}
+
 /** Lines between two hunks that are not shown. */
 export interface HiddenLines {
   readonly number: number;
@@ -99,7 +104,7 @@ function* rowsOf(shape: SectionShape): Generator<DiffRow> {
   const around = contents?.newText === undefined ? undefined : splitLines(contents.newText);
   for (const [number, hunk] of patch.hunks.entries()) {
     yield* gapRows(shape, number, around);
-    yield { type: "hunk", key: `hunk ${place} ${hunk.id} ${number}`, guess: HUNK, hunk, number };
+    yield { type: "hunk", key: `${hunkKey(place, hunk.id)}${number}`, guess: HUNK, hunk, number };
     yield* shape.split ? splitRows(shape, hunk, number) : unifiedRows(shape, hunk, number);
   }
   yield* gapRows(shape, patch.hunks.length, around);

@@ -42,9 +42,12 @@ export function ReviewFrame({ session, gateway, children }: ReviewFrameProps) {
 /** Restores the focus after a review, or moves it to the composer. */
 function useFocusBack(reviewed: boolean): void {
   const opener = useRef<Element | null>(null);
+  const wasReviewed = useRef(false);
+  // While it is rendered: the panel takes the focus as soon as it is drawn.
+  if (reviewed && !wasReviewed.current) opener.current = document.activeElement;
+  wasReviewed.current = reviewed;
   useLayoutEffect(() => {
     if (!reviewed) return undefined;
-    opener.current = document.activeElement;
     return () => {
       const back = opener.current;
       // What opened the review can be used again only once it is drawn without it.

@@ -9,6 +9,7 @@ import { parsePatch, type Patch } from "../../model/patch";
 import { DiffScroller } from "./diff-scroller";
 import {
   buildSection,
+  hunkKey,
   type HiddenLines,
   type RevealedLines,
   type FileSection,
@@ -105,6 +106,10 @@ export class ReviewView {
   /** The stop that the reader is at. */
   get current(): ReviewStop | undefined {
     return this.stops.value.find((stop) => stop.key === this.cursor.value);
+  }
+
+  isCurrent(path: string, hunkId: string): boolean {
+    return this.cursor.value?.startsWith(hunkKey(path, hunkId)) ?? false;
   }
 
   /** Makes a hunk the current one, where it stands. */
