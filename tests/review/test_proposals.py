@@ -117,7 +117,7 @@ def test_discarding_all_closes_the_proposal(work: Path, proposals: Proposals) ->
     assert proposal is not None
     assert proposals.discard(proposal.id, 1).proposal.status == "discarded"
     assert proposals.current("s") is None
-    with pytest.raises(InvalidInput, match="Nothing of this proposal is left"):
+    with pytest.raises(InvalidInput, match="nothing left to apply"):
         proposals.apply(proposal.id, 2)
 
 

@@ -260,9 +260,7 @@ def prompt_reads(ground: Ground) -> Callable[[int], str]:
     (ground.outside / "note.md").write_text(OUTSIDE)
     ground.more.append("note.md")
     (ground.workspace / "swapped" / "note.md").write_text(INSIDE)
-    (ground.workspace / ".portico").mkdir()
-    (ground.workspace / ".portico" / "prompts").symlink_to("../swapped")
-    own = ground.workspace / ".portico" / "prompts"
+    own = ground.workspace / "swapped"
     catalog = PromptCatalog([PromptDirectory(path=own, origin="workspace", boundary=ground.workspace)])
     return lambda _: str(catalog.find("note"))
 

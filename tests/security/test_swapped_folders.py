@@ -105,5 +105,5 @@ async def test_an_agent_that_puts_a_link_in_the_place_of_its_folder_does_not_wor
     place = await places.open(work, "s1")
     shutil.rmtree(place.folder)
     place.folder.symlink_to(tmp_path)
-    with pytest.raises(StoreFailed, match="no folder any more"):
+    with pytest.raises(StoreFailed, match="not a folder any more"):
         await places.open(work, "s1")

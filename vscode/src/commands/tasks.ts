@@ -8,6 +8,7 @@ import { startSession } from "./sessions";
 
 interface Choice extends vscode.QuickPickItem {
   readonly prompt?: string;
+  readonly task?: string;
 }
 
 const TITLE = "Run Task";
@@ -30,11 +31,35 @@ async function chooseTask(connection: ServerConnection, workspace: string): Prom
     description: problem === "" ? description : `unusable: ${problem}`,
     prompt: name,
   }));
-  const options = { title: TITLE, placeHolder: "Select a saved prompt or enter a task" };
-  const chosen = kept.length === 0 ? OWN : await vscode.window.showQuickPick([OWN, ...kept], options);
+  const chosen = kept.length === 0 ? OWN : await pickOrType(kept);
   if (chosen?.prompt !== undefined) return await fillBlanks(connection, workspace, chosen.prompt);
-  const asked = { title: TITLE, prompt: "Describe the task", ignoreFocusOut: true };
-  return chosen && (await vscode.window.showInputBox(asked));
+  if (chosen === undefined || chosen.task !== undefined) return chosen?.task;
+  return await vscode.window.showInputBox({
+    title: TITLE,
+    prompt: "Describe the task",
+    ignoreFocusOut: true,
+  });
+}
+
+/** A saved prompt, or what was typed in place of one. */
+async function pickOrType(kept: readonly Choice[]): Promise<Choice | undefined> {
+  const picker = vscode.window.createQuickPick<Choice>();
+  picker.title = TITLE;
+  picker.placeholder = "Select a saved prompt or enter a task";
+  picker.items = [OWN, ...kept];
+  try {
+    return await new Promise((resolve) => {
+      picker.onDidChangeValue((task) => {
+        const typed: Choice = { label: `$(edit) ${task}`, alwaysShow: true, task };
+        picker.items = task.trim() === "" ? [OWN, ...kept] : [...kept, typed];
+      });
+      picker.onDidAccept(() => resolve(picker.activeItems[0]));
+      picker.onDidHide(() => resolve(undefined));
+      picker.show();
+    });
+  } finally {
+    picker.dispose();
+  }
 }
 
 /** Undefined if the person leaves a question unanswered. */

@@ -73,6 +73,13 @@ export class Completer {
     else this.#offerFiles(trigger);
   }
 
+  /** The agent has other commands. An open menu offers them, and keeps the choice that the user has made. */
+  updateCommands(): void {
+    const menu = this.menu.peek();
+    if (this.#command === undefined || menu === undefined) return;
+    this.#offerCommands(this.#command, menu.chosen > 0 ? menu.completions[menu.chosen] : undefined);
+  }
+
   /** Closes the menu, and keeps it closed for the word it was about. */
   dismiss(): void {
     this.#dismissed = this.menu.peek()?.trigger.start;

@@ -40,10 +40,14 @@ export function PromptField(props: TextFieldProps) {
   const look = (): void => {
     if (!editor.composing) completer.look(editor.text, editor.caret);
   };
-  const hasCommands = useComputed(() => (session.detail.value?.commands.length ?? 0) > 0);
-  // In a new session the user may be waiting for them after a slash.
+  const commands = useComputed(() => session.detail.value?.commands);
+  // The user may be waiting for them after a slash.
   useSignalEffect(() => {
-    if (hasCommands.value && document.activeElement === field.current) untracked(look);
+    if ((commands.value?.length ?? 0) === 0 || document.activeElement !== field.current) return;
+    untracked(() => {
+      look();
+      completer.updateCommands();
+    });
   });
   const name = agent.value.title;
   return (
