@@ -385,7 +385,7 @@ def test_more_signals_do_not_cut_the_end_short(portico: Portico, server: Server)
         running.signal(number)
     ran = running.end()
     assert (ran.code, ran.text, ran.err) == (0, "Stopped.\n", "")
-    turn.end()
+    turn.leave()  # Asked again, the server may hang up on a stream before it has ended.
     told = portico.run("sessions", "show", "--api", session_id).api["session"]
     assert told["state"] in ("canceled", "interrupted")
     assert members(portico.mark) == []
