@@ -53,7 +53,11 @@ async function pickOrType(kept: readonly Choice[]): Promise<Choice | undefined> 
         const typed: Choice = { label: `$(edit) ${task}`, alwaysShow: true, task };
         picker.items = task.trim() === "" ? [OWN, ...kept] : [...kept, typed];
       });
-      picker.onDidAccept(() => resolve(picker.activeItems[0]));
+      picker.onDidAccept(() => {
+        const { activeItems, value: task } = picker;
+        // Someone who types quickly is done before the list has followed.
+        resolve(activeItems[0] ?? (task.trim() === "" ? undefined : { label: task, task }));
+      });
       picker.onDidHide(() => resolve(undefined));
       picker.show();
     });
