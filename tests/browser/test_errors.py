@@ -99,7 +99,7 @@ async def test_a_key_is_kept_and_never_shown_again(chat: Chat, house: House, sho
 async def test_a_silent_agent_is_told_and_can_be_tried_again(chat: Chat, house: House) -> None:
     mark = str(house.workspace / "was-silent")
     steps = [named("Doldrums"), {"once": {"mark": mark, "steps": [{"hang": {}}]}}, say("Wind again.")]
-    ran = house.exec(steps, "--agent", "scripted", "--timeout", "1")
+    ran = house.exec(steps, "--agent", "scripted", "--timeout", "4")
     assert ran.code == 2
     await chat.show_history()
     await chat.history.get_by_role("button", name=re.compile("^Doldrums")).first.click()
