@@ -157,6 +157,39 @@ describe("a server that is away", () => {
     expect(after.draftStore.words.size).toBe(0);
   });
 
+  test("words that replaced others outlive a reload, and the others do not come back", async () => {
+    const before = await new Page().live();
+    before.type("saved");
+    await before.environment.pass(300);
+    before.server.kill();
+    before.type("something else");
+    before.session.dispose();
+    const after = new Page(before.server, before.draftStore, "page-2");
+    before.server.start();
+    await until(after.environment, "it is saved", () => after.server.desk.draft === "something else");
+    expect([after.draft, after.session.draftConflict.value]).toEqual(["something else", undefined]);
+  });
+
+  test.each([
+    ["", "half a sentence", undefined],
+    ["half", "half a sentence", undefined],
+    ["a prompt that was sent", "a prompt that was sent", "half a sentence"],
+  ])("an old copy of the draft, %j, does not replace what was saved after it", async (old, shown, aside) => {
+    const before = await new Page().live();
+    before.type("before");
+    before.type(old);
+    const copy = createTestDraftStore();
+    for (const [key, words] of before.draftStore.words) copy.set(key, words);
+    await before.environment.pass(300);
+    before.type("half a sentence");
+    await before.environment.pass(300);
+    before.session.dispose();
+    const after = await new Page(before.server, copy, "page-2").live();
+    await after.environment.pass(2_000);
+    expect([after.draft, after.session.draftConflict.value]).toEqual([shown, aside]);
+    expect(after.server.desk.draft).toBe(shown);
+  });
+
   test("a reload shows the draft that the server has", async () => {
     const server = new MemoryServer();
     server.writeDraft("from yesterday", "page-0");

@@ -86,9 +86,10 @@ export class Draft {
   receive(drafts: Desk): void {
     if (drafts.clientId === this.#ports.clientId && drafts.draft === this.#saving) this.#echoed = true;
     const isNews = drafts.clientId !== this.#ports.clientId && drafts.draft !== this.#atServer;
-    if (this.#atServer === undefined) this.#mergeFirst(drafts.draft);
+    const isFirst = this.#atServer === undefined;
     this.#atServer = drafts.draft;
-    if (isNews) {
+    if (isFirst) this.#mergeFirst(drafts.draft);
+    else if (isNews) {
       this.#isUnclear = true;
       this.#compare(drafts.draft);
     }
@@ -120,6 +121,7 @@ export class Draft {
     this.#unsaved = true;
     this.#retryIn = FIRST_RETRY;
     store.set(storeKey, text);
+    if (this.#atServer !== undefined) this.#setBase(this.#atServer);
     if (this.conflict.peek() !== undefined && containsText(text, this.conflict.peek()))
       this.conflict.value = undefined;
     this.#saveIn(Math.min(PAUSE, this.#unsavedSince + LONGEST_UNSAVED - now));
@@ -132,8 +134,32 @@ export class Draft {
     if (this.#blind && draft !== "" && !mine.startsWith(draft)) {
       this.#adopt(`${draft}\n${mine}`);
       this.#ports.store.set(this.#ports.storeKey, this.text.peek());
+    } else if (!this.#blind && draft !== this.#base()) {
+      // The local copy may be an old one: editors store it every few seconds only.
+      const isUntouched = this.#lastKey === -Infinity;
+      if (isUntouched && containsText(draft, mine)) return this.#takeOver(draft);
+      this.#compare(draft);
     }
     this.#saveIn(0);
+  }
+
+  #takeOver(draft: string): void {
+    this.#unsaved = false;
+    this.#adopt(draft);
+  }
+
+  /** The server's text that the stored one was typed over. */
+  #base(): string {
+    return this.#ports.store.get(baseKey(this.#ports)) ?? "";
+  }
+
+  #setBase(text: string): void {
+    this.#ports.store.set(baseKey(this.#ports), text === "" ? undefined : text);
+  }
+
+  #dropStored(): void {
+    this.#ports.store.set(this.#ports.storeKey, undefined);
+    this.#setBase("");
   }
 
   /** Shows another window's text beside the person's own, without replacing it. */
@@ -161,7 +187,7 @@ export class Draft {
 
   /** Both windows end up with the same text, or one has both. */
   #endConflict(): void {
-    if (this.#isInConflict && !this.#unsaved) this.#ports.store.set(this.#ports.storeKey, undefined);
+    if (this.#isInConflict && !this.#unsaved) this.#dropStored();
     this.#isInConflict = false;
   }
 
@@ -183,7 +209,7 @@ export class Draft {
 
   #adopt(words: string): void {
     this.#seen = words;
-    this.#ports.store.set(this.#ports.storeKey, undefined);
+    this.#dropStored();
     this.text.value = words;
   }
 
@@ -223,7 +249,7 @@ export class Draft {
       return;
     }
     this.#unsaved = false;
-    if (!this.#isInConflict) this.#ports.store.set(this.#ports.storeKey, undefined);
+    if (!this.#isInConflict) this.#dropStored();
     this.#settle();
   }
 
@@ -235,6 +261,10 @@ export class Draft {
 
 function conflictKey({ storeKey }: DraftPorts): string {
   return `${storeKey} aside`;
+}
+
+function baseKey({ storeKey }: DraftPorts): string {
+  return `${storeKey} base`;
 }
 
 /** Whether one text contains another. */
