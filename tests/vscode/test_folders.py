@@ -27,7 +27,7 @@ async def open_both(open_window: Open, house: House, other: Path) -> Workbench:
     async def attempt() -> None:
         try:
             await window.leave_chat()
-            await expect(roots).to_have_text([house.workspace.name, other.name])
+            await expect(roots).to_have_text([house.workspace.name, other.name], timeout=ATTEMPT_MS)
         except AssertionError:
             await window.page.reload()
             await window.loaded()
