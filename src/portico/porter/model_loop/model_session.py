@@ -22,6 +22,7 @@ from portico.porter.model_loop.usage import TurnUsage
 from portico.porter.models.model import Model, ModelImage, ModelText, UserMessage
 from portico.porter.models.spending_limit import NoSpendingLimit, SpendingLimit
 from portico.porter.output_store import OutputStore
+from portico.porter.profiles.profile import profile_of
 from portico.porter.prompt import PorterPrompt, path_of
 from portico.porter.scenarios.scenario import Scenario
 from portico.porter.session import PorterSession
@@ -133,14 +134,16 @@ class ModelSession:
             output_store=self._output_store,
             background=session.background,
             environ=self._environ,
+            profile=await asyncio.to_thread(profile_of, metered.facts),
             working_copy=session.parameters.working_copy,
             images=metered.facts.images,
         )
-        tools = offered_tools(scenario, await self._servers.tools(turn) if metered.facts.tools else ())
+        others = await self._servers.tools(turn) if metered.facts.tools else ()
+        tools = offered_tools(scenario, context.profile, others)
         context = msgspec.structs.replace(
             context, delegate=Delegation(metered, context, tools, session.scenarios).do
         )
-        system = await asyncio.to_thread(system_text, scenario, turn.workspace, tiny=metered.facts.tiny)
+        system = await asyncio.to_thread(system_text, scenario, turn.workspace, context.profile)
         loop = ModelLoop(metered, context, tools, system=system, history=session.history, sink=turn)
         try:
             return await loop.run()

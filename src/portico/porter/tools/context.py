@@ -7,6 +7,7 @@ import msgspec
 
 from portico.porter.background_commands import BackgroundCommands
 from portico.porter.output_store import OutputStore
+from portico.porter.profiles.profile import ModelProfile
 from portico.porter.scenarios.scenario import Scenario, ScenarioMode
 from portico.porter.turn import PorterTurn
 from portico.porter.workspace import Workspace
@@ -26,6 +27,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     output_store: OutputStore
     background: BackgroundCommands
     environ: Mapping[str, str]
+    profile: ModelProfile
     working_copy: bool = False
     images: bool = False
     delegate: Delegate | None = None
