@@ -38,6 +38,7 @@ from portico.porter.models.model import (
     UserMessage,
 )
 from portico.porter.models.spending_limit import SpendingLimit
+from portico.porter.models.written_call_stream import WrittenCallModel
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.todo_read import render_todos
 from portico.porter.tools.tool import ModelTool
@@ -78,6 +79,7 @@ class ModelLoop:
         self._history = history
         self._sink = sink
         self._profile = context.profile
+        self._model = WrittenCallModel(metered.model) if self._profile.written_calls else metered.model
         self._repetition = RepetitionGuard(self._profile.guards)
         self._drift = DriftGuard(self._profile.guards)
 
@@ -164,7 +166,7 @@ class ModelLoop:
         await asyncio.to_thread(self._metered.spending_limit.check)
         answer = StreamedAnswer(self._metered.model.name, self._sink)
         try:
-            finished = await receive_answer(self._metered.model, request, answer)
+            finished = await receive_answer(self._model, request, answer)
         except AnswerInterrupted as error:
             self._keep_shown(answer)
             raise ModelFailed(

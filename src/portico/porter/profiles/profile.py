@@ -63,7 +63,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How the loop works with a class of models.
 
     `tools` are names or patterns of the tools that are offered. `variants` selects another form of a tool, and
-    `descriptions` a shorter description.
+    `descriptions` a shorter description. With `written_calls`, calls that a model writes as text are read.
     """
 
     name: ProfileName
@@ -71,6 +71,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     texts: ProfileTexts
     variants: dict[str, str] = {}
     descriptions: dict[str, str] = {}
+    written_calls: bool = False
     limits: ProfileLimits = ProfileLimits()
     guards: ProfileGuards = ProfileGuards()
 
