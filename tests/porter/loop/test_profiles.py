@@ -159,9 +159,12 @@ async def test_nothing_is_reminded_of_after_a_change_or_a_question(state: Path, 
 async def test_a_call_that_a_small_model_writes_as_text_is_made(state: Path, folder: Path) -> None:
     (folder / "a.py").write_text("x = 1\n")
     written = 'I look.\n```json\n{"name": "read", "arguments": {"path": "a.py"}}\n```'
-    for facts, shown in ((SMALL, "I look.\n\n\nIt sets x."), (ModelFacts(), written)):
-        model = ScriptedModel([Say(written), Say("It sets x.")], facts)
+    small, large = (
+        ScriptedModel([Say(written), Say("It sets x.")], facts) for facts in (SMALL, ModelFacts())
+    )
+    for model, shown in ((small, "I look.\n\n\nIt sets x."), (large, written)):
         async with connected(state, setup_of=model.setup()) as client:
             await client.prompt(await client.open(folder), "what does a.py do?")
             assert client.text == shown
-    assert len(model.requests) == 1
+    assert results_in(small.requests[1]) == ["1\tx = 1"]
+    assert len(large.requests) == 1

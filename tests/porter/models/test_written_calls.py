@@ -75,6 +75,13 @@ REAL = {
         '```json\n{\n  "name": "run",\n  "arguments": [\n    "python calc.py"\n  ]\n}\n```',
         [("run", {"command": "python calc.py"})],
     ),
+    "a definition and its use": (
+        (
+            "```python\ndef read(path):\n    with open(path, 'r') as file:\n        return file.read()\n\n"
+            "# Example usage:\ncontent = read('src/app.py')\nprint(content)\n```"
+        ),
+        [],
+    ),
     "a schema instead of a call": (
         (
             '```json\n{\n  "type": "object",\n  "properties": {\n    "path": {\n      "type": "string"\n    }\n  },\n'
@@ -150,6 +157,17 @@ def test_calls_are_read(text: str, expected: list[tuple[str, dict[str, object]]]
 def test_what_is_not_clearly_a_call_stays_text(text: str) -> None:
     found = read_calls(text, TOOLS_BY_NAME)
     assert (found.calls, found.text) == ((), text)
+
+
+def test_a_path_without_quotes_is_read() -> None:
+    """An output of Qwen2.5-Coder-1.5B-Instruct, shortened."""
+    text = 'You can use this command:\n\n```python\nedit(calc.py, "return a - b", "return a + b")\n```\n\nIt will.'
+    [call] = read_calls(text, SMALL_TOOLS).calls
+    assert json.loads(call.arguments) == {
+        "path": "calc.py",
+        "search": "return a - b",
+        "replace": "return a + b",
+    }
 
 
 def test_a_search_replace_block_is_an_edit() -> None:

@@ -171,8 +171,8 @@ class _CallReader:
         if known is None:
             return None
         try:
-            given = dict(zip(self._parameters(known), map(ast.literal_eval, node.args), strict=False))
-            given |= {one.arg: ast.literal_eval(one.value) for one in node.keywords if one.arg}
+            given = dict(zip(self._parameters(known), map(_literal, node.args), strict=False))
+            given |= {one.arg: _literal(one.value) for one in node.keywords if one.arg}
             return _call(known, given)
         except (ValueError, TypeError, msgspec.MsgspecError):
             return None
@@ -225,6 +225,11 @@ def _call(name: str, arguments: dict[str, Any]) -> WrittenCall:
     """Return a call without arguments that are null: models write it for what they leave out."""
     given = {key: value for key, value in arguments.items() if value is not None}
     return WrittenCall(name, msgspec.json.encode(given).decode())
+
+
+def _literal(node: ast.expr) -> Any:
+    """Return the value of a literal, or the words of a path that has no quotes, such as src.py."""
+    return ast.unparse(node) if isinstance(node, ast.Attribute) else ast.literal_eval(node)
 
 
 def _value(text: str) -> Any:
