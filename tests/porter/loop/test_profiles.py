@@ -4,7 +4,10 @@ import sys
 from datetime import date
 from pathlib import Path
 
+import msgspec
+
 from portico.acp import _schema as schema
+from portico.acp.extensions import ServerMeta, to_meta
 from portico.domain import codecs
 from portico.porter.model_loop.drift import REMINDER
 from portico.porter.model_loop.instructions import system_text
@@ -168,3 +171,27 @@ async def test_a_call_that_a_small_model_writes_as_text_is_made(state: Path, fol
             assert client.text == shown
     assert results_in(small.requests[1]) == ["1\tx = 1"]
     assert len(large.requests) == 1
+
+
+async def test_a_file_too_long_for_a_small_model_comes_with_its_definitions(
+    state: Path, folder: Path
+) -> None:
+    (folder / "long.py").write_text(
+        "".join(f"def f{number}():\n    return {number}\n" for number in range(150))
+    )
+    (folder / "short.py").write_text("def g():\n    return 1\n")
+    program = Path(__file__).parents[1] / "mcp" / "symbols_server.py"
+    server = schema.McpServer(name="portico-code", command=sys.executable, args=[str(program)], env=[])
+    for trusted in (True, False):
+        reads = [calls(call("read", path=path)) for path in ("long.py", "short.py")]
+        model = ScriptedModel([*reads, Say("Seen.")], SMALL)
+        async with connected(state, setup_of=model.setup()) as client:
+            meta = to_meta(ServerMeta(trusted=trusted))
+            session = await client.open(folder, servers=[msgspec.structs.replace(server, meta=meta)])
+            await client.prompt(session, "look")
+            assert client.questions == []
+        long, short = results_in(model.requests[1])[0], results_in(model.requests[2])[0]
+        assert ("The file defines:\nlong.py:1:1  f0\n" in long) is trusted
+        assert long.endswith("long.py:299:1  f149") is trusted
+        assert short == "1\tdef g():\n2\t    return 1"
+        assert "portico-code__symbols" in {tool.name for tool in model.requests[0].tools}

@@ -28,6 +28,9 @@ REMINDER = (
 )
 
 
+_CHANGES_FILES = frozenset(("edit", "write", "delete", "move", "propose_changes"))
+
+
 class DriftGuard:
     """The course of one turn."""
 
@@ -35,13 +38,21 @@ class DriftGuard:
         self._guards = guards
         self._reminders = guards.reminders
         self._changed = False
+        self._unchecked = False
         self.failures = 0
 
-    def note(self, results: Sequence[ModelToolResult], *, changed: bool) -> None:
+    def note(self, results: Sequence[ModelToolResult]) -> None:
         """Record the results of a response."""
+        changed = any(result.name in _CHANGES_FILES and not result.failed for result in results)
         self._changed = self._changed or changed
+        self._unchecked = self._unchecked or changed
         for result in results:
             self.failures = self.failures + 1 if result.failed else 0
+
+    def consume_change(self) -> bool:
+        """Return whether something changed since the last call of this."""
+        changed, self._unchecked = self._unchecked, False
+        return changed
 
     @property
     def stuck(self) -> bool:

@@ -20,6 +20,7 @@ from portico.porter.model_loop.answer_stream import (
 )
 from portico.porter.model_loop.compaction import FULL, UNKNOWN_WINDOW, drop_old_results, summarize
 from portico.porter.model_loop.drift import DriftGuard, first_calls
+from portico.porter.model_loop.project_check import ProjectCheck
 from portico.porter.model_loop.repetition import RepetitionGuard
 from portico.porter.model_loop.token_estimate import TokenEstimate
 from portico.porter.model_loop.tool_calls import ToolCallBatch
@@ -29,7 +30,6 @@ from portico.porter.models.model import (
     ModelFacts,
     ModelRequest,
     ModelText,
-    ModelToolResult,
     ModelUsage,
     RequestLimits,
     ResponseFinished,
@@ -71,6 +71,7 @@ class ModelLoop:
         system: str,
         history: MessageHistory,
         sink: AnswerSink,
+        check: ProjectCheck | None = None,
     ) -> None:
         self._metered = metered
         self._context = context
@@ -82,6 +83,8 @@ class ModelLoop:
         self._model = WrittenCallModel(metered.model) if self._profile.written_calls else metered.model
         self._repetition = RepetitionGuard(self._profile.guards)
         self._drift = DriftGuard(self._profile.guards)
+        self._check = check
+        self._repairs = self._profile.checks.repairs
 
     async def run(self) -> schema.StopReason:
         """Run until the model is done and return the stop reason. Raises errors the model cannot recover from."""
@@ -89,7 +92,7 @@ class ModelLoop:
         for _ in range(steps):
             finished = await self._ask()
             if not finished.message.calls:
-                if self._remind(finished):
+                if self._remind(finished) or await self._repair():
                     continue
                 return self._ended(finished)
             await self._call(finished)
@@ -130,6 +133,24 @@ class ModelLoop:
         if words is not None:
             self._history.add(UserMessage((ModelText(words),)))
         return words is not None
+
+    async def _repair(self) -> bool:
+        """Check the project after a change, and tell the model what fails. Returns whether it was told."""
+        if self._check is None or not self._context.may_write or not self._drift.consume_change():
+            return False
+        failures = await self._check.failures(self._context)
+        if failures is None:
+            return False
+        if not self._repairs:
+            self._sink.notice(
+                "The check of the project still fails.",
+                "Look at the changes before you keep them, or describe what is wrong.",
+                severity="warning",
+            )
+            return False
+        self._repairs -= 1
+        self._history.add(UserMessage((ModelText(failures),)))
+        return True
 
     def _ended(self, finished: ResponseFinished) -> schema.StopReason:
         if finished.reason == "length":
@@ -209,11 +230,7 @@ class ModelLoop:
         finally:
             results = calls.results(asked)
             self._history.add(ToolMessage(results))
-        self._drift.note(results, changed=any(self._changes(one) for one in results))
-
-    def _changes(self, result: ModelToolResult) -> bool:
-        tool = self._tools.get(result.name)
-        return tool is not None and tool.changes and not result.failed
+        self._drift.note(results)
 
     async def _condense(self, *, thoroughly: bool = False) -> None:
         """Make room in the context window, and report it. Dropping old tool results is often enough."""

@@ -59,11 +59,19 @@ class ProfileGuards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     reminders: Annotated[int, Meta(ge=0)] = 0
 
 
+class ProfileChecks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The automatic check after a change, by the first of `tools` that can tell, and how often it is repaired."""
+
+    tools: tuple[str, ...] = ()
+    repairs: Annotated[int, Meta(ge=0)] = 0
+
+
 class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the loop works with a class of models.
 
     `tools` are names or patterns of the tools that are offered. `variants` selects another form of a tool, and
     `descriptions` a shorter description. With `written_calls`, calls that a model writes as text are read.
+    `outline` is the tool that lists the definitions of a file that is too long to read.
     """
 
     name: ProfileName
@@ -72,8 +80,10 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     variants: dict[str, str] = {}
     descriptions: dict[str, str] = {}
     written_calls: bool = False
+    outline: str | None = None
     limits: ProfileLimits = ProfileLimits()
     guards: ProfileGuards = ProfileGuards()
+    checks: ProfileChecks = ProfileChecks()
 
     def offers(self, tool: str) -> bool:
         return any(fnmatchcase(tool, pattern) for pattern in self.tools)

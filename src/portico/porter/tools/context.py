@@ -14,12 +14,14 @@ from portico.porter.workspace import Workspace
 
 Delegate = Callable[[str, str, str], Awaitable[str]]
 """Runs a task (title, instructions, scenario) and returns its report."""
+Outline = Callable[[str], Awaitable[str]]
+"""Lists the definitions in a file; empty if that is not known."""
 
 
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     """The context of tool calls. In a `working_copy` writes need no permission: they are reviewed before they apply.
 
-    A delegated task has no `delegate`.
+    A delegated task has no `delegate`. Without the code component there is no `outline`.
     """
 
     turn: PorterTurn
@@ -31,6 +33,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     working_copy: bool = False
     images: bool = False
     delegate: Delegate | None = None
+    outline: Outline | None = None
 
     @property
     def workspace(self) -> Workspace:

@@ -52,7 +52,11 @@ async def run(context: ToolContext, parameters: ReadParameters) -> str | ToolOut
             text = await context.turn.files.read(path, parameters.first_line, most + 1)
         except NoSuchFile as error:
             raise ToolError(f"{shown} does not exist.{await similar_paths_hint(context, path)}") from error
-    return _numbered(text, parameters.first_line, most, shown)
+    numbered = _numbered(text, parameters.first_line, most, shown)
+    if context.outline is None or parameters.first_line > 1 or len(text.splitlines()) <= most:
+        return numbered
+    outline = await context.outline(shown)
+    return f"{numbered}\n\nThe file defines:\n{outline}" if outline else numbered
 
 
 def _numbered(text: str, first_line: int, most: int, shown: str) -> str:
