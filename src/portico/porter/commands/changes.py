@@ -18,7 +18,7 @@ _MOST_FILES = 50
 _MOST_LINES = 200
 
 
-class ChangedFiles(msgspec.Struct, frozen=True):
+class UncommittedChanges(msgspec.Struct, frozen=True):
     """Changed files, each with a note, and the changed lines of those that cannot contain secrets."""
 
     files: list[tuple[str, str]]
@@ -47,7 +47,7 @@ async def run(turn: PorterTurn, argument: str) -> None:
         await turn.say(f"{count(changed.secret, 'file')} may contain secrets: their lines are left out.")
 
 
-async def _collect(turn: PorterTurn) -> ChangedFiles:
+async def _collect(turn: PorterTurn) -> UncommittedChanges:
     # Late: every session announces the command, and few run it.
     from portico.git.repository import find_repository
     from portico.git.working_tree import NO_PROGRAMS, working_tree
@@ -71,7 +71,7 @@ async def _collect(turn: PorterTurn) -> ChangedFiles:
         patch = (await git.run("diff", base, "-p", "--no-color", *NO_PROGRAMS, "--", spec, *without)).output
         listed = await git.run("ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", spec)
     files += [(name, "(new)") for name in _names(listed.output)]
-    return ChangedFiles(files, patch.decode(errors="replace").splitlines(), len(secret))
+    return UncommittedChanges(files, patch.decode(errors="replace").splitlines(), len(secret))
 
 
 def _file(record: str) -> tuple[str, str]:
