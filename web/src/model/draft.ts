@@ -137,15 +137,14 @@ export class Draft {
     } else if (!this.#blind && draft !== this.#base()) {
       // The local copy may be an old one: editors store it every few seconds only.
       const isUntouched = this.#lastKey === -Infinity;
-      if (isUntouched && containsText(draft, mine)) return this.#takeOver(draft);
+      if (isUntouched && containsText(draft, mine)) {
+        this.#unsaved = false;
+        this.#adopt(draft);
+        return;
+      }
       this.#compare(draft);
     }
     this.#saveIn(0);
-  }
-
-  #takeOver(draft: string): void {
-    this.#unsaved = false;
-    this.#adopt(draft);
   }
 
   /** The server's text that the stored one was typed over. */
