@@ -244,6 +244,14 @@ class ConfigUpdated(Payload, frozen=True):
     chosen: tuple[str, ...] = ()
 
 
+class ComponentsUpdated(Payload, frozen=True):
+    """The components that the session switches on and off from now on, whatever the settings say."""
+
+    kind = "components_updated"
+    on: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+
+
 class TitleUpdated(Payload, frozen=True):
     kind = "title_updated"
     title: str
@@ -359,6 +367,7 @@ AnyPayload = (
     | UsageUpdated
     | CommandsUpdated
     | ConfigUpdated
+    | ComponentsUpdated
     | TitleUpdated
     | ProposalUpdated
     | CheckpointCreated
