@@ -12,8 +12,8 @@ from portico.app.host import Host, open_host
 from portico.cli.arguments import CommandGroup, CommandParser, RunAction, positive, print_json, real_folder
 from portico.cli.session_search import add_search
 from portico.domain.errors import InvalidInput
-from portico.domain.events import format_time
 from portico.domain.session_summary import SessionSummary
+from portico.domain.timestamps import format_time
 from portico.doors.terminal.input.confirmation import confirm
 from portico.doors.terminal.sanitizer import StreamCleaner
 from portico.sessions.log.export import export_json, export_markdown

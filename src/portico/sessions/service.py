@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+from portico.acp import _schema as acp
+from portico.domain.components import ComponentStatus
 from portico.domain.errors import SessionNotFound
 from portico.domain.events import AnyPayload, Event, SessionStarted, TodosUpdated
 from portico.domain.ids import SessionId
@@ -145,6 +147,16 @@ class SessionService:
         )
         session = self.find_session(session_id)
         return view if session is None else with_agent_state(view, session.runtime)
+
+    async def components(self, session_id: SessionId) -> Sequence[ComponentStatus]:
+        """The components that the session can have in its chain, with their state."""
+        catalog = self._ports.components
+        if catalog is None:
+            return ()
+        summary, session = await self.show(session_id), self.find_session(session_id)
+        connection = None if session is None else session.runtime.connection
+        agent = acp.AgentCapabilities() if connection is None else connection.info.agent_capabilities
+        return await catalog.statuses(Path(summary.workspace), summary.components, agent)
 
     async def record(self, session_id: SessionId, *payloads: AnyPayload) -> None:
         """Write events outside of a turn to a session's log. SessionBusy if another process has the session open."""

@@ -133,7 +133,10 @@ class ModelSession:
         self._checked: set[str] = set()
 
     async def answer(self, turn: PorterTurn, prompt: PorterPrompt) -> schema.StopReason | None:
-        """Answer free text and return the stop reason; None if no model is set up. Raises the model's errors."""
+        """Answer free text and return the stop reason. Raises the model's errors.
+
+        None if no model is set up, or if it is small and a command answers better.
+        """
         session, self._turn_usage = self._session, None
         setup = await asyncio.to_thread(self._setup_of, session.parameters.home)
         scenario = session.scenario
@@ -142,6 +145,9 @@ class ModelSession:
             return None
         self._turn_usage = TurnUsage(session)
         metered = await self._metered(name, setup, self._turn_usage)
+        profile = await asyncio.to_thread(profile_of, metered.facts)
+        if profile.commands and prompt.meant is not None:
+            return None
         metered.spending_limit.begin_turn()
         self._check(scenario, turn)
         if metered.facts.tiny:
@@ -154,7 +160,7 @@ class ModelSession:
             output_store=self._output_store,
             background=session.background,
             environ=self._environ,
-            profile=await asyncio.to_thread(profile_of, metered.facts),
+            profile=profile,
             working_copy=session.parameters.working_copy,
             images=metered.facts.images,
         )

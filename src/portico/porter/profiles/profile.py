@@ -71,6 +71,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     `tools` are names or patterns of the tools that are offered. `variants` selects another form of a tool, and
     `descriptions` a shorter description. With `written_calls`, calls that a model writes as text are read.
+    With `commands`, slash commands answer free text that they answer exactly.
     `outline` is the tool that lists the definitions of a file that is too long to read.
     """
 
@@ -80,6 +81,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     variants: dict[str, str] = {}
     descriptions: dict[str, str] = {}
     written_calls: bool = False
+    commands: bool = False
     outline: str | None = None
     limits: ProfileLimits = ProfileLimits()
     guards: ProfileGuards = ProfileGuards()
