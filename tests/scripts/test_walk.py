@@ -4,7 +4,6 @@ import sys
 
 from scripts.trace_turn import trace_host
 
-
 # It looks at the server's event loop now and then, and on a slow machine also in the middle of a turn.
 TIMER = "server/watchdog"
 
