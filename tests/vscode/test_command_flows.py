@@ -58,7 +58,7 @@ async def test_another_agent_begins_a_session_and_its_mode_is_switched(window: W
     await window.page.keyboard.press("Escape")
 
     await window.command("Portico: Choose Components…")
-    memory = window.picker.get_by_role("checkbox", name=re.compile("^memory"))
+    memory = window.picker.get_by_role("checkbox", name=re.compile("^memory, "))
     await expect(memory).not_to_be_checked()
     await memory.click()
     await window.picker.get_by_role("button", name="OK").click()
