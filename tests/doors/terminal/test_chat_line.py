@@ -190,7 +190,12 @@ def test_a_slash_offers_the_agents_commands_with_what_they_do(status: ChatStatus
 
 
 def test_a_slash_offers_the_chats_own_commands_behind_them(status: ChatStatus) -> None:
-    assert [name for _, name, _ in completions(status, "/")][-4:-1] == ["/options", "/proposal", "/exit"]
+    assert [name for _, name, _ in completions(status, "/")][-5:-1] == [
+        "/options",
+        "/proposal",
+        "/handoff",
+        "/exit",
+    ]
     assert completions(status, "/op") == [
         ("/options ", "/options", "show or change the agent's options  NAME VALUE")
     ]

@@ -137,7 +137,10 @@ export class Draft {
     } else if (!this.#blind && draft !== this.#base()) {
       // The local copy may be an old one: editors store it every few seconds only.
       const isUntouched = this.#lastKey === -Infinity;
-      if (isUntouched && containsText(draft, mine)) return this.#takeOver(draft);
+      if (isUntouched && containsText(draft, mine)) {
+        this.#takeOver(draft);
+        return;
+      }
       this.#compare(draft);
     }
     this.#saveIn(0);
