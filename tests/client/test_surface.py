@@ -21,6 +21,7 @@ SURFACE = {
         "discard",
         "discard_choice",
         "finish",
+        "hand_off",
         "id",
         "is_open_elsewhere",
         "notify_extension",
