@@ -99,7 +99,22 @@ async def test_the_history_is_searched(chat: Chat) -> None:
     names = chat.history.locator(".p-entry-name")
     await expect(names).to_have_text(["Barnacles below"])
     await search.fill("no boat has this name")
-    await expect(chat.history.get_by_text("No matching sessions.")).to_be_visible()
+    await expect(chat.history.get_by_text("Nothing found.")).to_be_visible()
+
+
+async def test_words_of_any_message_are_found_and_lead_to_their_place(chat: Chat, shoot: Shoot) -> None:
+    await chat.tell(named("Rigging"), say("The halyard needs grease."))
+    for number in range(3):
+        await chat.tell(say(f"Answer {number}\n\n" * 60))
+    await chat.new_session()
+    await chat.show_history()
+    await chat.page.get_by_role("searchbox", name="Search sessions").fill("halyard gre")
+    hit = chat.history.get_by_role("region", name="Messages").get_by_role("button").first
+    await expect(hit).to_contain_text("The halyard needs grease.")
+    await expect(hit.locator("mark")).to_have_text(["halyard", "grease"])
+    await shoot(chat, "message-hits", night=True, widths=(1100,))
+    await hit.click()
+    await expect(chat.answers.get_by_text("The halyard needs grease.")).to_be_in_viewport()
 
 
 async def test_a_deleted_session_can_be_brought_back_for_a_moment(chat: Chat, house: House) -> None:

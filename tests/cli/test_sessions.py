@@ -157,3 +157,36 @@ def damage(portico: Portico, statement: str) -> None:
     with connection:
         connection.execute(statement)
     connection.close()
+
+
+def test_words_are_found_in_every_session_with_the_place(
+    portico: Portico, session_id: str, tmp_path: Path
+) -> None:
+    other = portico.exec('say "another answer"').stream.session_id
+    hits = portico.run("sessions", "search", "answer", "--api").api["hits"]
+    assert {hit["sessionId"] for hit in hits} >= {session_id, other}
+    (answer,) = [hit for hit in hits if hit["sessionId"] == session_id and hit["kind"] == "answer"]
+    assert answer["snippet"] == "Here is **the answer**."
+    assert answer["seq"] > 1
+    text = portico.run("sessions", "search", "the", "answer").text
+    assert session_id in text
+    assert "Here is **the answer**." in text
+    assert portico.run("sessions", "search", "--file", "a.txt", "--api").api["count"] >= 1
+    assert portico.run("sessions", "search", "answer", "--cwd", str(tmp_path), "--api").api["count"] == 0
+    assert portico.run("sessions", "search", "answer", "--since", "2999-01-01", "--api").api["count"] == 0
+    assert "No messages found." in portico.run("sessions", "search", "xylophone").text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "There is nothing to search for."),
+        (["x", "--since", "yesterday"], "--since yesterday is neither a date nor an age."),
+    ],
+)
+def test_a_search_that_makes_no_sense_says_how_to_ask(
+    portico: Portico, words: list[str], message: str
+) -> None:
+    ran = portico.run("sessions", "search", *words)
+    assert ran.code == 5
+    assert message in ran.err

@@ -1,11 +1,15 @@
 """What Porter says to those who do not know its commands."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from portico.acp import _schema as schema
-from tests.porter.client import Client
+from portico.porter.command_phrases import command_for
+from portico.porter.models.model import ModelFacts
+from tests.porter.client import Client, connected
+from tests.porter.loop.scripted import Say, ScriptedModel
 from tests.porter.projects import bring_along
 
 
@@ -101,3 +105,109 @@ async def test_text_may_come_in_several_blocks(client: Client, folder: Path) -> 
     session = await client.open(folder)
     await client.prompt(session, "/todo add", schema.TextContent(text=" milk"))
     assert "1. [ ] milk" in client.text
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("where is parse_config defined?", "/explain parse_config"),
+        ("Where is the class `Session.Close()` implemented", "/explain Session.Close"),
+        ("find the definition of parse_config", "/explain parse_config"),
+        ("who calls parse_config?", "/explain parse_config"),
+        ("run the tests", "/test"),
+        ("Please run all tests again.", "/test"),
+        ("do the tests still pass?", "/test"),
+        ("what changed?", "/changes"),
+        ("What have I changed so far?", "/changes"),
+        ("show me the diff", "/changes"),
+        ("search for TODO", "/search TODO"),
+        ('search for "in tests"', '/search "in tests"'),
+        ("grep `a b`", '/search "a b"'),
+    ],
+)
+def test_a_text_that_a_command_answers_is_recognised(text: str, command: str) -> None:
+    assert str(command_for(text)) == command
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "where is the bug?",
+        "where is parse_config defined, and why does it fail?",
+        "run the tests and fix what fails",
+        "what changed between versions 1 and 2?",
+        "search for a better name for this class",
+        "what calls for a change here",
+        f"where is {'x' * 300} defined",
+        "",
+    ],
+)
+def test_a_text_that_wants_more_is_for_a_model(text: str) -> None:
+    assert command_for(text) is None
+
+
+async def test_a_command_answers_free_text_without_a_model_and_says_so(client: Client, folder: Path) -> None:
+    (folder / "a.py").write_text("def parse_config():\n    return {}\n")
+    session = await client.open(folder)
+    assert await client.prompt(session, "Where is parse_config defined?") == "end_turn"
+    assert client.text.startswith(
+        "Porter's command `/explain parse_config` answers this, without a model:\n\n"
+    )
+    assert "function in `a.py:1`" in client.text
+    client.forget()
+    await client.prompt(session, "run the tests")
+    assert client.text.startswith(
+        "Porter's command `/test` answers this, without a model:\n\nNo tests were found"
+    )
+
+
+async def test_a_command_answers_for_a_small_model_and_a_large_one_answers_itself(
+    state: Path, folder: Path
+) -> None:
+    (folder / "a.py").write_text("def parse_config():\n    return {}\n")
+    small = ScriptedModel([Say("As shown.")], ModelFacts(window=32_000, small=True))
+    large = ScriptedModel([Say("In a.py.")])
+    for model in (small, large):
+        async with connected(state, setup_of=model.setup()) as client:
+            session = await client.open(folder)
+            await client.prompt(session, "where is parse_config defined?")
+            assert ("`/explain parse_config` answers this" in client.text) is (model is small)
+            assert len(model.requests) == (0 if model is small else 1)
+            if model is small:
+                await client.prompt(session, "and what does it do?")
+    told = small.requests[0].messages[0].parts[0].text  # type: ignore[union-attr]
+    assert told.startswith("[The user ran Porter's command '/explain parse_config'")
+
+
+async def test_changes_since_the_last_commit_are_shown(client: Client, folder: Path) -> None:
+    def git(*words: str) -> None:
+        identity = ("-c", "user.name=A", "-c", "user.email=a@localhost")
+        subprocess.run(("git", *identity, *words), cwd=folder, check=True, capture_output=True)
+
+    session = await client.open(folder)
+    await client.prompt(session, "/changes")
+    assert client.text == "This folder is not in a git repository, so what changed is not known."
+    git("init", "-q")
+    (folder / "a.py").write_text("x = 1\n")
+    (folder / ".env").write_text("TOKEN=1\n")
+    git("add", "-A")
+    client.forget()
+    await client.prompt(session, "what changed?")
+    assert "2 files changed since the last commit:\n\n- `.env` +1 −0\n- `a.py` +1 −0" in client.text
+    assert "+x = 1" in client.text
+    assert "TOKEN" not in client.text
+    assert "1 file may contain secrets" in client.text
+    git("commit", "-qm", "One")
+    client.forget()
+    await client.prompt(session, "/changes")
+    assert client.text == "Nothing changed since the last commit."
+    (folder / "a.py").write_text("x = 2\n")
+    (folder / "new file.py").write_text("y = 1\n")
+    client.forget()
+    await client.prompt(session, "/changes")
+    assert "- `a.py` +1 −1\n- `new file.py` (new)" in client.text
+    assert "-x = 1\n+x = 2" in client.text
+    (folder / "inner").mkdir()
+    client.forget()
+    await client.prompt(await client.open(folder / "inner"), "/changes")
+    assert client.text == "Nothing changed since the last commit."

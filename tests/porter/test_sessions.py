@@ -50,7 +50,7 @@ async def test_a_new_session_announces_every_command_with_its_purpose_and_hint(
     await client.until(lambda: bool(client.heard))
     [update] = client.updates(schema.AvailableCommandsUpdate)
     commands = {command.name: command for command in update.available_commands}
-    assert " ".join(commands) == "help search read explain write edit fix test run todo plan"
+    assert " ".join(commands) == "help search read explain changes write edit fix test run todo plan"
     assert all(command.description for command in commands.values())
     assert commands["search"].input.hint == "<text or /regex/> [path]"
 

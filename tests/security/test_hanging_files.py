@@ -20,6 +20,7 @@ from portico.files.deadline import within_deadline
 from portico.files.regular import read_beginning, read_regular
 from portico.git.repository import find_repository, need_repository
 from portico.porter.model_loop.instructions import FILES, system_text
+from portico.porter.profiles.profile import load_profile
 from portico.porter.scenarios.catalog import load_scenarios
 from portico.porter.workspace import Workspace
 from portico.project.folder import ProjectFolder
@@ -110,7 +111,7 @@ def test_a_scenario_is_a_problem(workspace: Path, make: Make) -> None:
 def test_instructions_say_nothing_or_their_beginning(workspace: Path, name: str, make: Make) -> None:
     make(workspace / name)
     scenario = load_scenarios(None, workspace, trusted=False).default
-    told = system_text(scenario, Workspace(workspace), tiny=False)
+    told = system_text(scenario, Workspace(workspace), load_profile("large"))
     assert len(told) < 100_000
     assert str(date.today().year) in told  # noqa: DTZ011 - the person's own day
 

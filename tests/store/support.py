@@ -49,8 +49,8 @@ def lay_down(folder: Path, content: bytes) -> None:
     (folder / "portico.db").write_bytes(content)
 
 
-def bytes_left(folder: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in folder.glob("portico.db*"))
+def bytes_left(folder: Path, name: str = "portico.db") -> bytes:
+    return b"".join(path.read_bytes() for path in folder.glob(f"{name}*"))
 
 
 def modes(folder: Path) -> dict[str, int]:

@@ -92,7 +92,7 @@ async def _host(home: Path, environ: Mapping[str, str], setup: PorterSetup) -> A
     """Open a host that shares nothing with the user's own host except `setup`."""
     isolated = {name: value for name, value in environ.items() if name != EDITOR_STATE_VARIABLE}
     isolated["PORTICO_HOME"] = str(home / "home")
-    chain_options = ChainOptions(allow=(f"execute:{RUN_TESTS}*",))
+    chain_options = ChainOptions(allow=(f"execute:{RUN_TESTS}*", "tool:portico-build__*"))
     agents = InProcessPorters(home / "porter", isolated, lambda _workspace: setup)
     async with open_host(isolated, chain_options, agents) as host:
         yield host

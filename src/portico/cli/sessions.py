@@ -1,4 +1,4 @@
-"""`portico sessions`: list, show, export, fork, hand off, delete and verify sessions."""
+"""`portico sessions`: list, search, show, export, fork, hand off, delete and verify sessions."""
 
 import argparse
 import asyncio
@@ -12,6 +12,7 @@ import msgspec
 from portico.app.host import Host, open_host
 from portico.cli.arguments import CommandGroup, CommandParser, RunAction, positive, print_json, real_folder
 from portico.cli.hand_off import hand_off_session
+from portico.cli.session_search import add_search
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
 from portico.domain.reviews import ReviewMode
@@ -24,6 +25,7 @@ from portico.sessions.lookup import find_session
 
 _EXAMPLES = """examples:
   portico sessions list --all
+  portico sessions search connection refused --since 7d
   portico sessions export 01JZ --format markdown > session.md
   portico sessions handoff 01JZ --agent claude
 
@@ -52,6 +54,7 @@ def run(arguments: Sequence[str]) -> int:
         "--cwd", metavar="DIR", default=".", help="folder whose sessions to list (default: this one)"
     )
     listing.add_argument("--limit", type=positive, default=50, help="largest number to list (default: 50)")
+    add_search(group, _on_host)
     _add_session(
         group.add("show", "print a session as it looked in the terminal", _on_host(_show), hint=_SEE_LIST)
     )

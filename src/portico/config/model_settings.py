@@ -28,12 +28,13 @@ class PriceSetting(_Written, frozen=True, kw_only=True, rename="camel", forbid_u
 
 
 class ModelSetting(_Written, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Facts about a model that override the published lists."""
+    """Facts about a model that override the published lists. A `small` model gets few tools and few words."""
 
     price: PriceSetting | None = None
     window: int | None = None
     tools: bool | None = None
     images: bool | None = None
+    small: bool | None = None
 
 
 class ProviderSetting(_Written, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from portico.acp import _schema as schema
+from portico.porter.command_phrases import CommandPhrase, command_for
 from portico.porter.markdown import shortened
 
 _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+|$)")
@@ -33,6 +34,13 @@ class PorterPrompt(msgspec.Struct, frozen=True):
     @property
     def has_content(self) -> bool:
         return bool(self.argument.strip() or self.attached)
+
+    @property
+    def meant(self) -> CommandPhrase | None:
+        """The slash command, or one that answers the free text exactly."""
+        if self.command is not None:
+            return CommandPhrase(self.command, self.argument)
+        return None if self.attached else command_for(self.argument)
 
     def summary(self) -> str:
         """Return a title for the session."""

@@ -17,7 +17,7 @@ _SUPPORTED = {
     "build": "cargo, go, Maven, a build script in package.json, and make targets called build, all or compile",
     "test": "pytest, unittest, npm, cargo, go, Maven and make",
 }
-_NOTHING = {
+NOTHING_FOUND = {
     "check": "Nothing was found that checks this project.",
     "build": "Nothing was found that builds this project.",
     "test": "No tests were found that can be run.",
@@ -49,7 +49,7 @@ def choose_command(
     if not runners.found:
         missing = "".join(f"\n- {one}" for one in runners.missing)
         raise InvalidInput(
-            _NOTHING[task] + (f" What is missing:\n{missing}" if missing else ""),
+            NOTHING_FOUND[task] + (f" What is missing:\n{missing}" if missing else ""),
             suggestion=f"Supported: {_SUPPORTED[task]}. {hint}".rstrip(),
         )
     named = next((runner for runner in runners.found if words and runner.name == words[0]), None)

@@ -11,6 +11,7 @@ from portico.doors.api.service import MAX_REQUEST_BYTES, ApiService, asgi_applic
 from portico.processes.tasks import cancel_and_wait
 from portico.review.local_reviews import LocalReviews
 from portico.server.lifecycle import ServiceApp, ServiceContext
+from portico.sessions.search_index import keep_index_current
 
 
 @asynccontextmanager
@@ -28,8 +29,10 @@ async def open_agent_service(context: ServiceContext) -> AsyncIterator[ServiceAp
     service = ApiService(host.service, host.ports, reviews, catalog, context.closing, host.windows)
     await service.cleanup.begin()
     cleanup = asyncio.create_task(service.cleanup.run(), name="session cleanup")
+    index = asyncio.create_task(keep_index_current(host.store, host.clock), name="search index")
     try:
         yield ServiceApp(app=asgi_application(service), streams=stream_paths(), max_body=MAX_REQUEST_BYTES)
     finally:
         await cancel_and_wait(cleanup)
+        await cancel_and_wait(index)
         await service.turn_queue.close()

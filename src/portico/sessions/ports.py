@@ -15,6 +15,7 @@ from portico.domain.events import AnyPayload, Event
 from portico.domain.ids import SessionId
 from portico.domain.problems import Problem
 from portico.domain.reviews import ReviewMode
+from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
 from portico.domain.values import SandboxStatus, TerminalOutput
 from portico.rpc.frames import Transport
@@ -102,6 +103,14 @@ class Store(Protocol):
 
         `search` has words that title, folder or agent must contain; the page starts after the session `before`.
         """
+        ...
+
+    async def search(self, query: SearchQuery) -> SearchPage:
+        """Messages that match, newest first."""
+        ...
+
+    async def index_for_search(self, *, seconds: float) -> int:
+        """Prepare events for the search for some time; returns the number of events that still wait."""
         ...
 
     async def active_sessions(self) -> list[SessionId]:

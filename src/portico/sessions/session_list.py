@@ -8,6 +8,7 @@ import msgspec
 from portico.domain.drafts import SessionDraft
 from portico.domain.errors import StoreFailed
 from portico.domain.ids import SessionId
+from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
 from portico.domain.values import SandboxStatus
 from portico.sessions.ports import Clock, Store
@@ -55,6 +56,14 @@ class SessionList:
         drafted = await self._store.drafted()
         found = await self._store.summaries(workspace=workspace, search=search, before=before, limit=limit)
         return [await self._listed(summary, drafted) for summary in found]
+
+    async def search(self, query: SearchQuery) -> tuple[SearchPage, list[SessionListEntry]]:
+        """Messages that match, and their sessions."""
+        page = await self._store.search(query)
+        drafted = await self._store.drafted()
+        names = dict.fromkeys(hit.session_id for hit in page.hits)
+        found = [await self._store.summary(name) for name in names]
+        return page, [await self._listed(summary, drafted) for summary in found if summary is not None]
 
     async def watch(self, *, workspace: str | None) -> AsyncGenerator[SessionListEntry | RemovedSession]:
         """The latest sessions as they are now, then each change, until the caller leaves."""

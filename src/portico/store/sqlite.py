@@ -11,6 +11,7 @@ from pathlib import Path
 from portico.domain.drafts import SessionDraft
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
+from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
 from portico.files.leases import FileLease, FileLeases
 from portico.files.private import make_private_folder
@@ -20,6 +21,7 @@ from portico.store.errors import DAMAGE_CODES, is_locked, library_code
 from portico.store.group_commit import GroupCommit
 from portico.store.migrations import migrate
 from portico.store.progress import LogLoss, ProgressFile
+from portico.store.search_index import SearchIndex
 from portico.store.verification import find_problems
 
 _BUSY_SECONDS = 5.0
@@ -37,6 +39,7 @@ class SqliteStore:
         self._progress = ProgressFile(folder / "progress.ndjson")
         self._commits = GroupCommit(self._writer, self._path, self._progress)
         self._reader = ConnectionThread(self._path, self._connect_reader)
+        self._search_index = SearchIndex(folder / "search.db", self, busy_seconds=busy_seconds)
         self.losses: Sequence[LogLoss] = ()
         """Losses that were found when the log was opened."""
         self.damage: str | None = None
@@ -56,6 +59,7 @@ class SqliteStore:
         # The last connection to close empties the write-ahead log into the file; of two that close at once,
         # each takes the other for one that stays.
         try:
+            await self._search_index.close()
             await self._reader.close()
         finally:
             await self._writer.close()
@@ -125,9 +129,17 @@ class SqliteStore:
         return await self._reader.run(queries.active_sessions)
 
     async def delete(self, session_id: SessionId) -> bool:
-        return await self._writer.write(
+        deleted = await self._writer.write(
             partial(queries.delete, session_id=session_id, progress=self._progress)
         )
+        await self._search_index.forget(session_id)
+        return deleted
+
+    async def search(self, query: SearchQuery) -> SearchPage:
+        return await self._search_index.search(query)
+
+    async def index_for_search(self, *, seconds: float) -> int:
+        return await self._search_index.follow(seconds=seconds)
 
     async def verify(self) -> list[str]:
         """Problems of the log and of the file itself. Others may write meanwhile."""

@@ -1,14 +1,19 @@
 """In-memory twin of the event log, with a hook to hold or fail a write."""
 
+import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
 
 from portico.domain.drafts import SessionDraft
 from portico.domain.errors import StoreFailed
 from portico.domain.events import STATE_PAYLOADS, Event
 from portico.domain.ids import SessionId
+from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
+from portico.store import search_queries
 from portico.store.batches import advance, advance_copy
 from portico.store.rows import EventRow, event_of, event_row, limit_bytes
+from portico.store.search_documents import documents_of
 from portico.store.verification import SessionCheck
 
 BeforeAppend = Callable[[Sequence[Event]], Awaitable[None]]
@@ -105,6 +110,26 @@ class MemoryStore:
             places = [place for place, one in enumerate(found) if one.session_id == before]
             found = found[places[0] + 1 :] if places else []
         return found[: max(limit, 0)]
+
+    async def search(self, query: SearchQuery) -> SearchPage:
+        """By the real index, of which a copy in memory is made for each search."""
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        with closing(connection):
+            search_queries.prepare(connection)
+            for session_id, summary in self._summaries.items():
+                documents = list(documents_of([event_of(session_id, row) for row in self._rows[session_id]]))
+                search_queries.add(
+                    connection,
+                    summary,
+                    documents,
+                    after_seq=0,
+                    indexed_to=summary.last_seq,
+                    seen_to=summary.last_seq,
+                )
+            return search_queries.find(connection, query, pending=0)
+
+    async def index_for_search(self, *, seconds: float) -> int:
+        return 0
 
     async def active_sessions(self) -> list[SessionId]:
         return sorted(session_id for session_id, summary in self._summaries.items() if summary.state.active)

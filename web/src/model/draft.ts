@@ -138,17 +138,13 @@ export class Draft {
       // The local copy may be an old one: editors store it every few seconds only.
       const isUntouched = this.#lastKey === -Infinity;
       if (isUntouched && containsText(draft, mine)) {
-        this.#takeOver(draft);
+        this.#unsaved = false;
+        this.#adopt(draft);
         return;
       }
       this.#compare(draft);
     }
     this.#saveIn(0);
-  }
-
-  #takeOver(draft: string): void {
-    this.#unsaved = false;
-    this.#adopt(draft);
   }
 
   /** The server's text that the stored one was typed over. */

@@ -9,10 +9,10 @@ from portico.project.build_commands import ProjectTask
 from portico.project.failed_tests import FailedTest
 from portico.project.folder import ProjectCommand
 from portico.project.report import RunReport
+from portico.project.verdict import verdict
 
 MOST_LISTED = 50
 _TAIL_LINES = 30
-_NOUNS = {"check": "Check", "build": "Build", "test": "Tests"}
 
 
 class FinishedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,9 +42,8 @@ def describe_run(run: FinishedRun, others: Iterable[str]) -> str:
 
 
 def _verdict(run: FinishedRun) -> str:
-    noun = _NOUNS[run.task]
     counted = run.report.result
-    words = f"{noun} passed" if run.ended.succeeded else f"{noun} failed"
+    words = verdict(run.task, succeeded=run.ended.succeeded)
     if run.task != "test" or not counted.is_known:
         return words
     skipped = f", {counted.skipped} skipped" if counted.skipped else ""

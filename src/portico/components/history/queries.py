@@ -13,13 +13,13 @@ from portico.components.history.arguments import (
 )
 from portico.components.history.repository_view import (
     COMMIT_FORMAT,
-    NO_PROGRAMS,
     Commit,
     RepositoryView,
     is_secret,
     read_commits,
 )
 from portico.components.text_page import page_of
+from portico.git.working_tree import NO_PROGRAMS
 from portico.mcp.tools import ToolFailure
 
 MOST_COUNTED = 5000

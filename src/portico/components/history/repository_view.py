@@ -15,22 +15,13 @@ import msgspec
 
 from portico.config.paths import cache_folder
 from portico.domain.secret_files import is_private
-from portico.files.private import copy_private, make_private_folder
-from portico.git.file_checks import unreadable_error
-from portico.git.private_git import private_git
 from portico.git.program import Git
 from portico.git.repository import Repository, need_repository
+from portico.git.working_tree import NO_PROGRAMS, working_tree
 from portico.mcp.tools import ToolFailure
 
 SECONDS = 60.0
 MOST_SECRETS = 500
-NO_PROGRAMS = (
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-renames",
-    "--ignore-submodules=dirty",
-    "--submodule=short",
-)
 _SETTINGS = (
     "core.quotePath=false",
     "i18n.logOutputEncoding=UTF-8",
@@ -137,16 +128,8 @@ class RepositoryView:
     @asynccontextmanager
     async def working_tree(self) -> AsyncIterator[Git]:
         """Git for commands that read the files as they are now."""
-        scratch = cache_folder(self._environ) / "history"
-        await asyncio.to_thread(make_private_folder, scratch)
-        async with private_git(self._repository, scratch) as private:
-            git = private.having(*_SETTINGS, GIT_LITERAL_PATHSPECS="0")
-            folder = (await self.ask("rev-parse", "--absolute-git-dir", git=git)).decode().strip()
-            try:
-                await asyncio.to_thread(_copy_index, self._repository.git_folder, Path(folder))
-            except OSError as error:
-                raise unreadable_error(error) from error
-            yield git
+        async with working_tree(self._repository, cache_folder(self._environ) / "history") as private:
+            yield private.having(*_SETTINGS, GIT_LITERAL_PATHSPECS="0")
 
 
 class Commit(msgspec.Struct, frozen=True):
@@ -187,9 +170,3 @@ def read_commits(output: bytes) -> Sequence[tuple[Commit, list[str]]]:
         if commit is not None:
             found.append((commit, [name.strip("\n") for name in names if name.strip("\n")]))
     return found
-
-
-def _copy_index(source: Path, target: Path) -> None:
-    """The index has the facts by which git knows unchanged files without reading them."""
-    if (source / "index").exists():
-        copy_private(source / "index", target / "index")

@@ -21,6 +21,7 @@ from portico.domain.ids import SessionId
 from portico.doors.api.catalog import Catalog
 from portico.doors.api.event_messages import to_event, to_options, to_todos
 from portico.doors.api.review_messages import read_review_mode, to_proposal
+from portico.doors.api.search_messages import read_query, to_search_page
 from portico.doors.api.session_messages import (
     page_size,
     read_attachment,
@@ -99,6 +100,11 @@ class SessionCalls(AgentService):
         return pb.ListSessionsResponse(
             sessions=[to_summary(one) for one in found[:size]], more=len(found) > size
         )
+
+    async def search_sessions(
+        self, request: pb.SearchSessionsRequest, _: Context, /
+    ) -> pb.SearchSessionsResponse:
+        return to_search_page(*await self._list.search(read_query(request)))
 
     async def watch_sessions(
         self, request: pb.WatchSessionsRequest, _: Context, /

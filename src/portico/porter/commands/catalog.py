@@ -6,6 +6,7 @@ from functools import cache
 from portico.acp import _schema as schema
 from portico.domain.errors import PersonMustAct
 from portico.porter.commands import (
+    changes,
     edit,
     explain,
     fix,
@@ -27,6 +28,7 @@ _COMMANDS = (
     search.COMMAND,
     read.COMMAND,
     explain.COMMAND,
+    changes.COMMAND,
     write.COMMAND,
     edit.COMMAND,
     fix.COMMAND,
@@ -53,7 +55,7 @@ def available_commands() -> schema.AvailableCommandsUpdate:
 
 
 FreeText = Callable[[PorterTurn, PorterPrompt], Awaitable[schema.StopReason | None]]
-"""Answers free text with a model; returns None if no model is set up."""
+"""Answers free text with a model; returns None if no model is set up, or a command answers better than it."""
 
 
 async def run_prompt(turn: PorterTurn, prompt: PorterPrompt, free_text: FreeText) -> schema.StopReason:
@@ -62,17 +64,20 @@ async def run_prompt(turn: PorterTurn, prompt: PorterPrompt, free_text: FreeText
         reason = await free_text(turn, prompt)
         if reason is not None:
             return reason
+    meant = prompt.meant
     try:
-        if prompt.command is None:
+        if meant is None:
             await answer_without_model(turn, prompt.argument)
-        elif prompt.command in COMMANDS:
-            await COMMANDS[prompt.command].run(turn, prompt.argument)
+        elif meant.command in COMMANDS:
+            if prompt.command is None:
+                await turn.say(f"Porter's command `{meant}` answers this, without a model:")
+            await COMMANDS[meant.command].run(turn, meant.argument)
         else:
-            await turn.say(unknown_command(prompt.command, COMMANDS))
+            await turn.say(unknown_command(meant.command, COMMANDS))
     except PersonMustAct as error:
         await turn.say(
             error.message if error.suggestion is None else f"{error.message}\n\n{error.suggestion}"
         )
-    if prompt.command is not None:
-        turn.remember(f"/{prompt.command} {prompt.argument}".strip())
+    if meant is not None:
+        turn.remember(str(meant))
     return "end_turn"

@@ -7,14 +7,11 @@ import msgspec
 from portico.domain.errors import InvalidInput
 from portico.porter.commands.command import SlashCommand, usage_error
 from portico.porter.commands.file_change import change_file
+from portico.porter.search_replace import parse_blocks
 from portico.porter.text_replacement import TextReplacement, replace_text
 from portico.porter.turn import PorterTurn
 from portico.porter.workspace import first_word
 
-_BLOCK = re.compile(
-    r"^<{5,9} ?SEARCH[ \t]*\n(?P<old>.*?)^={5,9}[ \t]*\n(?P<new>.*?)^>{5,9} ?REPLACE[ \t]*$",
-    re.MULTILINE | re.DOTALL,
-)
 _SUBSTITUTION = re.compile(
     r"s(?P<mark>[^\w\s\\])(?P<old>(?:\\.|(?!(?P=mark))[^\\])+)(?P=mark)(?P<new>(?:\\.|(?!(?P=mark))[^\\])*)(?P=mark)"
     r"(?P<all>g?|\s+all)\s*"
@@ -57,7 +54,7 @@ def _parse(argument: str) -> EditArguments:
             *(_plain(substitution[part], substitution["mark"]) for part in ("old", "new"))
         )
         return EditArguments(name, (replacement,), everywhere=bool(substitution["all"].strip()))
-    blocks = tuple(TextReplacement(block["old"], block["new"]) for block in _BLOCK.finditer(body))
+    blocks = parse_blocks(body)
     if not blocks or rest.strip() not in ("", "all"):
         raise InvalidInput("Porter does not understand that edit.", suggestion=HOW)
     if not all(block.old for block in blocks):

@@ -47,9 +47,7 @@ class Delegation:
             title=f"{scenario.name}: {title}", kind="think", raw_input={"task": task[:_SHOWN]}
         )
         async with self._context.turn.tool(work) as call:
-            system = await asyncio.to_thread(
-                system_text, scenario, context.workspace, tiny=self._metered.facts.tiny
-            )
+            system = await asyncio.to_thread(system_text, scenario, context.workspace, context.profile)
             loop = ModelLoop(
                 self._metered,
                 context,

@@ -19,6 +19,8 @@ from portico.porter.model_loop.answer_stream import (
     receive_answer,
 )
 from portico.porter.model_loop.compaction import FULL, UNKNOWN_WINDOW, drop_old_results, summarize
+from portico.porter.model_loop.drift import DriftGuard, first_calls
+from portico.porter.model_loop.project_check import ProjectCheck
 from portico.porter.model_loop.repetition import RepetitionGuard
 from portico.porter.model_loop.token_estimate import TokenEstimate
 from portico.porter.model_loop.tool_calls import ToolCallBatch
@@ -32,9 +34,11 @@ from portico.porter.models.model import (
     RequestLimits,
     ResponseFinished,
     ToolMessage,
+    ToolSpec,
     UserMessage,
 )
 from portico.porter.models.spending_limit import SpendingLimit
+from portico.porter.models.written_call_stream import WrittenCallModel
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.todo_read import render_todos
 from portico.porter.tools.tool import ModelTool
@@ -67,6 +71,7 @@ class ModelLoop:
         system: str,
         history: MessageHistory,
         sink: AnswerSink,
+        check: ProjectCheck | None = None,
     ) -> None:
         self._metered = metered
         self._context = context
@@ -74,14 +79,21 @@ class ModelLoop:
         self._system = system
         self._history = history
         self._sink = sink
-        self._repetition = RepetitionGuard()
+        self._profile = context.profile
+        self._model = WrittenCallModel(metered.model) if self._profile.written_calls else metered.model
+        self._repetition = RepetitionGuard(self._profile.guards)
+        self._drift = DriftGuard(self._profile.guards)
+        self._check = check
+        self._repairs = self._profile.checks.repairs
 
     async def run(self) -> schema.StopReason:
         """Run until the model is done and return the stop reason. Raises errors the model cannot recover from."""
-        steps = self._context.scenario.limits.steps
+        steps = self._steps
         for _ in range(steps):
             finished = await self._ask()
             if not finished.message.calls:
+                if self._remind(finished) or await self._repair():
+                    continue
                 return self._ended(finished)
             await self._call(finished)
             if self._repetition.hopeless:
@@ -91,12 +103,54 @@ class ModelLoop:
                     severity="warning",
                 )
                 return "end_turn"
+            if self._drift.stuck:
+                self._sink.notice(
+                    f"The last {self._drift.failures} calls of the model failed, so the turn was ended.",
+                    "Describe a smaller step, or choose a stronger model.",
+                    severity="warning",
+                )
+                return "end_turn"
         self._sink.notice(
-            f"The turn was ended after {steps} steps, the limit of the scenario {self._context.scenario.name}.",
+            f"The turn was ended after {steps} steps, the limit of {self._limited_by}.",
             "Send another prompt to continue.",
             severity="warning",
         )
         return "max_turn_requests"
+
+    @property
+    def _steps(self) -> int:
+        own, most = self._context.scenario.limits.steps, self._profile.limits.steps
+        return own if most is None else min(own, most)
+
+    @property
+    def _limited_by(self) -> str:
+        scenario = self._context.scenario
+        return f"the scenario {scenario.name}" if self._steps == scenario.limits.steps else "small models"
+
+    def _remind(self, finished: ResponseFinished) -> bool:
+        """Ask a model that only described a change to make it. Returns whether it was asked."""
+        words = self._drift.reminder(finished, self._history.messages) if self._context.may_write else None
+        if words is not None:
+            self._history.add(UserMessage((ModelText(words),)))
+        return words is not None
+
+    async def _repair(self) -> bool:
+        """Check the project after a change, and tell the model what fails. Returns whether it was told."""
+        if self._check is None or not self._context.may_write or not self._drift.consume_change():
+            return False
+        failures = await self._check.failures(self._context)
+        if failures is None:
+            return False
+        if not self._repairs:
+            self._sink.notice(
+                "The check of the project still fails.",
+                "Look at the changes before you keep them, or describe what is wrong.",
+                severity="warning",
+            )
+            return False
+        self._repairs -= 1
+        self._history.add(UserMessage((ModelText(failures),)))
+        return True
 
     def _ended(self, finished: ResponseFinished) -> schema.StopReason:
         if finished.reason == "length":
@@ -133,7 +187,7 @@ class ModelLoop:
         await asyncio.to_thread(self._metered.spending_limit.check)
         answer = StreamedAnswer(self._metered.model.name, self._sink)
         try:
-            finished = await receive_answer(self._metered.model, request, answer)
+            finished = await receive_answer(self._model, request, answer)
         except AnswerInterrupted as error:
             self._keep_shown(answer)
             raise ModelFailed(
@@ -144,6 +198,7 @@ class ModelLoop:
             raise
         finally:
             await self._count(request, answer.usage)
+        finished = first_calls(finished, self._profile.limits.calls)
         self._history.add(finished.message)
         return finished
 
@@ -173,7 +228,9 @@ class ModelLoop:
         try:
             await calls.make(asked)
         finally:
-            self._history.add(ToolMessage(calls.results(asked)))
+            results = calls.results(asked)
+            self._history.add(ToolMessage(results))
+        self._drift.note(results)
 
     async def _condense(self, *, thoroughly: bool = False) -> None:
         """Make room in the context window, and report it. Dropping old tool results is often enough."""
@@ -203,6 +260,15 @@ class ModelLoop:
         return ModelRequest(
             system=self._system,
             messages=self._history.messages,
-            tools=tuple(tool.spec() for tool in self._tools.values()),
-            limits=RequestLimits(output_tokens=self._context.scenario.limits.output_tokens),
+            tools=tuple(map(self._spec, self._tools.values())),
+            limits=RequestLimits(
+                output_tokens=self._context.scenario.limits.output_tokens
+                or self._profile.limits.output_tokens
+            ),
+        )
+
+    def _spec(self, tool: ModelTool) -> ToolSpec:
+        described = self._profile.descriptions.get(tool.name)
+        return (
+            tool.spec() if described is None else msgspec.structs.replace(tool.spec(), description=described)
         )

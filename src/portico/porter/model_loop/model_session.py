@@ -17,17 +17,21 @@ from portico.porter.model_loop.delegation import Delegation
 from portico.porter.model_loop.instructions import system_text
 from portico.porter.model_loop.loop import MeteredModel, ModelLoop
 from portico.porter.model_loop.mcp_servers import McpServers
+from portico.porter.model_loop.project_check import ProjectCheck
 from portico.porter.model_loop.token_estimate import TokenEstimate
 from portico.porter.model_loop.usage import TurnUsage
 from portico.porter.models.model import Model, ModelImage, ModelText, UserMessage
 from portico.porter.models.spending_limit import NoSpendingLimit, SpendingLimit
 from portico.porter.output_store import OutputStore
+from portico.porter.profiles.profile import profile_of
 from portico.porter.prompt import PorterPrompt, path_of
 from portico.porter.scenarios.scenario import Scenario
 from portico.porter.session import PorterSession
 from portico.porter.setup import PorterSetup, SetupReader
+from portico.porter.tool_call import ToolError
 from portico.porter.tools.catalog import offered_tools, unknown_tools
-from portico.porter.tools.context import ToolContext
+from portico.porter.tools.context import Outline, ToolContext
+from portico.porter.tools.tool import ModelTool
 from portico.porter.turn import PorterTurn
 from portico.porter.workspace import Workspace
 
@@ -81,6 +85,23 @@ def _image(data: str, media_type: str) -> ModelText | ModelImage:
         return ModelText("[An image that could not be read.]")
 
 
+def _outline(context: ToolContext, tools: Mapping[str, ModelTool]) -> Outline | None:
+    """Return what lists the definitions in a file, if the profile names a tool for it that is offered."""
+    tool = tools.get(context.profile.outline or "")
+    if tool is None or not tool.read_only:
+        return None
+
+    async def outline(path: str) -> str:
+        try:
+            outcome = await tool.call(context, msgspec.json.encode({"path": path}).decode())
+        except (ToolError, PorticoError):
+            return ""
+        parts = () if outcome.failed else outcome.parts
+        return "\n".join(part.text for part in parts if isinstance(part, ModelText))
+
+    return outline
+
+
 log = logging.getLogger(__name__)
 
 
@@ -112,7 +133,10 @@ class ModelSession:
         self._checked: set[str] = set()
 
     async def answer(self, turn: PorterTurn, prompt: PorterPrompt) -> schema.StopReason | None:
-        """Answer free text and return the stop reason; None if no model is set up. Raises the model's errors."""
+        """Answer free text and return the stop reason. Raises the model's errors.
+
+        None if no model is set up, or if it is small and a command answers better.
+        """
         session, self._turn_usage = self._session, None
         setup = await asyncio.to_thread(self._setup_of, session.parameters.home)
         scenario = session.scenario
@@ -121,6 +145,9 @@ class ModelSession:
             return None
         self._turn_usage = TurnUsage(session)
         metered = await self._metered(name, setup, self._turn_usage)
+        profile = await asyncio.to_thread(profile_of, metered.facts)
+        if profile.commands and prompt.meant is not None:
+            return None
         metered.spending_limit.begin_turn()
         self._check(scenario, turn)
         if metered.facts.tiny:
@@ -133,15 +160,21 @@ class ModelSession:
             output_store=self._output_store,
             background=session.background,
             environ=self._environ,
+            profile=profile,
             working_copy=session.parameters.working_copy,
             images=metered.facts.images,
         )
-        tools = offered_tools(scenario, await self._servers.tools(turn) if metered.facts.tools else ())
+        others = await self._servers.tools(turn) if metered.facts.tools else ()
+        tools = offered_tools(scenario, context.profile, others)
+        context = msgspec.structs.replace(context, outline=_outline(context, tools))
         context = msgspec.structs.replace(
             context, delegate=Delegation(metered, context, tools, session.scenarios).do
         )
-        system = await asyncio.to_thread(system_text, scenario, turn.workspace, tiny=metered.facts.tiny)
-        loop = ModelLoop(metered, context, tools, system=system, history=session.history, sink=turn)
+        system = await asyncio.to_thread(system_text, scenario, turn.workspace, context.profile)
+        check = ProjectCheck(context.profile.checks.tools, {tool.name: tool for tool in others})
+        loop = ModelLoop(
+            metered, context, tools, system=system, history=session.history, sink=turn, check=check
+        )
         try:
             return await loop.run()
         except AuthRequired:

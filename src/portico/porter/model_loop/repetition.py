@@ -4,12 +4,10 @@ import msgspec
 
 from portico.domain import codecs
 from portico.porter.models.model import ModelToolCall, ModelToolResult
-
-ALLOWED = 2
-GIVE_UP_AFTER = 3
+from portico.porter.profiles.profile import ProfileGuards
 
 REFUSAL = (
-    "This call was not made: you made it {count} times with exactly these arguments and the same result, "
+    "This call was not made: you made it {times} with exactly these arguments and the same result, "
     "and nothing has changed since. Do something else: read another file, search for other words, ask the "
     "user, or finish with what you know."
 )
@@ -18,17 +16,18 @@ REFUSAL = (
 class RepetitionGuard:
     """The calls of one turn. `refused` counts the calls that were refused."""
 
-    def __init__(self) -> None:
+    def __init__(self, guards: ProfileGuards) -> None:
+        self._guards = guards
         self._seen: dict[str, tuple[int, int]] = {}
         self.refused = 0
 
     def refuses(self, call: ModelToolCall) -> str | None:
         """Return a message for the model if the call is a repetition; otherwise None."""
         count, _ = self._seen.get(_key(call), (0, 0))
-        if count < ALLOWED:
+        if count < self._guards.repetitions:
             return None
         self.refused += 1
-        return REFUSAL.format(count=count)
+        return REFUSAL.format(times="once" if count == 1 else f"{count} times")
 
     def note(self, call: ModelToolCall, result: ModelToolResult, *, changes: bool) -> None:
         """Record a call. After one that `changes` something, earlier calls may be repeated."""
@@ -41,7 +40,7 @@ class RepetitionGuard:
 
     @property
     def hopeless(self) -> bool:
-        return self.refused >= GIVE_UP_AFTER
+        return self.refused >= self._guards.refusals
 
 
 def _key(call: ModelToolCall) -> str:

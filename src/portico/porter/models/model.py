@@ -182,13 +182,14 @@ ModelEvent = (
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Capabilities of a model. `window` is in tokens, None if unknown.
 
-    A `tiny` model gets no tools and short instructions.
+    A `tiny` model can only chat. A `small` one gets few tools and few words.
     """
 
     window: int | None = None
     tools: bool = True
     images: bool = True
     tiny: bool = False
+    small: bool = False
 
 
 class Model(Protocol):

@@ -71,6 +71,7 @@ class RemoteModel:
             window=setting.window or profile.get("context_window"),
             tools=profile.get("supports_tools", True) if setting.tools is None else setting.tools,
             images=profile.get("supports_image_input", True) if setting.images is None else setting.images,
+            small=bool(setting.small),
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:

@@ -1,5 +1,8 @@
 """All built-in tools, in the order in which a model sees them."""
 
+from collections.abc import Mapping
+
+from portico.porter.profiles.profile import ModelProfile
 from portico.porter.scenarios.scenario import Scenario
 from portico.porter.tools import (
     ask,
@@ -16,6 +19,7 @@ from portico.porter.tools import (
     read,
     read_output,
     run,
+    search_replace,
     stop_command,
     todo_read,
     todo_write,
@@ -45,10 +49,21 @@ TOOLS: tuple[ModelTool, ...] = (
 )
 
 
-def offered_tools(scenario: Scenario, others: tuple[ModelTool, ...] = ()) -> dict[str, ModelTool]:
-    """Return the tools a scenario offers, by name; `others` are those of MCP servers."""
+VARIANTS: Mapping[tuple[str, str], ModelTool] = {("edit", "search-replace"): search_replace.TOOL}
+"""Other forms of a tool, by its name and the word that a profile has for the form."""
+
+
+def offered_tools(
+    scenario: Scenario, profile: ModelProfile, others: tuple[ModelTool, ...] = ()
+) -> dict[str, ModelTool]:
+    """Return the tools that a scenario and a profile offer, by name; `others` are those of MCP servers."""
+    offered = (
+        tool
+        for tool in (*TOOLS, *others)
+        if scenario.offers(tool.name, read_only=tool.read_only) and profile.offers(tool.name)
+    )
     return {
-        tool.name: tool for tool in (*TOOLS, *others) if scenario.offers(tool.name, read_only=tool.read_only)
+        tool.name: VARIANTS.get((tool.name, profile.variants.get(tool.name, "")), tool) for tool in offered
     }
 
 

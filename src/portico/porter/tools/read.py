@@ -37,39 +37,40 @@ class ReadParameters(ToolParameters, frozen=True, kw_only=True):
 async def run(context: ToolContext, parameters: ReadParameters) -> str | ToolOutcome:
     path = context.resolve(parameters.path)
     shown = context.workspace.shown(path)
+    most = min(parameters.lines, context.profile.limits.read_lines)
     work = ToolCallDetails(
         title=f"Read {shown}",
         kind="read",
         locations=(schema.ToolCallLocation(path=str(path), line=parameters.first_line),),
-        raw_input={"path": str(path), "line": parameters.first_line, "limit": parameters.lines},
+        raw_input={"path": str(path), "line": parameters.first_line, "limit": most},
     )
     async with context.turn.tool(work):
         if path.suffix.lower() in _IMAGES and context.images:
             return await asyncio.to_thread(_image, context.workspace.inside(path))
         try:
             # One extra line tells whether there is more.
-            text = await context.turn.files.read(path, parameters.first_line, parameters.lines + 1)
+            text = await context.turn.files.read(path, parameters.first_line, most + 1)
         except NoSuchFile as error:
             raise ToolError(f"{shown} does not exist.{await similar_paths_hint(context, path)}") from error
-    return _numbered(text, parameters, shown)
+    numbered = _numbered(text, parameters.first_line, most, shown)
+    if context.outline is None or parameters.first_line > 1 or len(text.splitlines()) <= most:
+        return numbered
+    outline = await context.outline(shown)
+    return f"{numbered}\n\nThe file defines:\n{outline}" if outline else numbered
 
 
-def _numbered(text: str, parameters: ReadParameters, shown: str) -> str:
+def _numbered(text: str, first_line: int, most: int, shown: str) -> str:
     lines = text.splitlines()
     if not lines:
-        return (
-            f"{shown} is empty."
-            if parameters.first_line == 1
-            else f"{shown} has no line {parameters.first_line}."
-        )
-    part = lines[: parameters.lines]
+        return f"{shown} is empty." if first_line == 1 else f"{shown} has no line {first_line}."
+    part = lines[:most]
     numbered = "\n".join(
         f"{number}\t{line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + ' [line cut]'}"
-        for number, line in enumerate(part, parameters.first_line)
+        for number, line in enumerate(part, first_line)
     )
     if len(lines) <= len(part):
         return numbered
-    return f"{numbered}\n\n[There is more: continue with first_line={parameters.first_line + len(part)}.]"
+    return f"{numbered}\n\n[There is more: continue with first_line={first_line + len(part)}.]"
 
 
 def _image(path: Path) -> ToolOutcome:

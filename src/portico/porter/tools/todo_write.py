@@ -12,8 +12,6 @@ from portico.porter.tools.todo_read import render_todos
 from portico.porter.tools.tool import BuiltInTool, ToolParameters
 from portico.porter.transcript import ChecklistItem
 
-_MOST = 100
-
 
 class TodoArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(min_length=1, max_length=500)]
@@ -27,8 +25,9 @@ class TodoWriteParameters(ToolParameters, frozen=True, kw_only=True):
 
 
 async def run(context: ToolContext, parameters: TodoWriteParameters) -> str:
-    if len(parameters.todos) > _MOST:
-        raise ToolError(f"A list can have at most {_MOST} items: combine some of them.")
+    most = context.profile.limits.plan_steps
+    if len(parameters.todos) > most:
+        raise ToolError(f"A list can have at most {most} items: combine some of them.")
     context.turn.set_todos(
         tuple(
             ChecklistItem(

@@ -17,6 +17,7 @@ import { TabsModel } from "../../model/tabs";
 import type { Failure, SessionModel, SessionListModel } from "../../model/types";
 import type { NewSession } from "../cards";
 import { preferencesOf, type Preferences } from "../preferences";
+import { revealMessage } from "../timeline/request-reveal";
 import { noticesBetween } from "./session-notices";
 import { notify } from "./desktop-notifications";
 import { PendingRemovals, type RemovalRequest } from "./removals";
@@ -117,6 +118,13 @@ export class AppModel {
 
   openSession(sessionId: string): void {
     this.tabs.open(sessionId);
+  }
+
+  /** Opens a session at the message with an event. */
+  openMessage(sessionId: string, seq: number): void {
+    this.openSession(sessionId);
+    const session = this.#models.get(sessionId);
+    if (session !== undefined) revealMessage(session, seq);
   }
 
   closeTab(sessionId: string): void {

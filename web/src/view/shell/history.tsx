@@ -7,6 +7,7 @@ import { isActive } from "../cards/card";
 import { useFocusRetention } from "../focus-retention";
 import type { AppModel } from "./app-model";
 import { focusComposer } from "./composer-focus";
+import { MessageHits, useMessageSearch } from "./message-hits";
 import { ago, byDay } from "./relative-time";
 import { moodOf, turnStateLabel } from "./turn-state";
 import { IconButton } from "../timeline/elements";
@@ -38,12 +39,21 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
     const entries = entriesOf(list.current);
     (entries[Math.min(place.current, entries.length - 1)] ?? search.current)?.focus();
   });
-  const chosen = (sessionId: string): void => {
-    app.openSession(sessionId);
+  const messages = useMessageSearch(app);
+  const opened = (): void => {
     if (!over) return;
     onLeave();
     focusComposer();
   };
+  const chosen = (sessionId: string): void => {
+    app.openSession(sessionId);
+    opened();
+  };
+  const foundMessage = (sessionId: string, seq: number): void => {
+    app.openMessage(sessionId, seq);
+    opened();
+  };
+  const isEmpty = shown.length === 0 && messages.hits.value.length === 0 && messages.pending.value === 0;
   return (
     <section
       class={`p-history${over ? " p-history-over" : ""}`}
@@ -69,7 +79,7 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
         />
       </div>
       <div class="p-history-list" ref={list}>
-        {shown.length === 0 && <p class="p-history-empty p-soft">{emptyWords(app.sessions.search.value)}</p>}
+        {isEmpty && <p class="p-history-empty p-soft">{emptyWords(app.sessions.search.value)}</p>}
         {byDay(shown, updated, now).map(({ day, entries }) => (
           <section key={day} aria-label={day}>
             <h2 class="p-history-day">{day}</h2>
@@ -87,6 +97,7 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
             Show older sessions
           </button>
         )}
+        <MessageHits search={messages} now={now} onOpen={foundMessage} />
       </div>
     </section>
   );
@@ -163,7 +174,7 @@ function updated(session: SessionSummary): Date {
 }
 
 function emptyWords(search: string): string {
-  return search.trim() === "" ? "Your sessions appear here." : "No matching sessions.";
+  return search.trim() === "" ? "Your sessions appear here." : "Nothing found.";
 }
 
 function entriesOf(list: HTMLElement | null): HTMLElement[] {

@@ -10,7 +10,11 @@ import { keptOpen } from "./row-context";
 import { Finder } from "./finder";
 import { ListView, type ScrollPosition } from "./list-view";
 import { itemsOf, RowFold, type TimelineRow } from "./timeline-rows";
+import type { RevealTarget } from "./request-reveal";
 import { hasMatch } from "./text-search";
+
+/** Most pages that are loaded to reach an old message. */
+const MOST_PAGES = 1_000;
 
 interface LeftPosition extends ScrollPosition {
   /** The last event that was there. */
@@ -116,8 +120,31 @@ export class TimelineModel {
     }
   }
 
-  /** Brings the card of a request into view. */
-  reveal(requestId: string): void {
+  /** Brings the card of a request, or a message, into view. */
+  reveal(target: RevealTarget): void {
+    if ("seq" in target) void this.#revealMessage(target.seq);
+    else this.#revealRequest(target.requestId);
+  }
+
+  /** Loads earlier pages until the event is there. */
+  async #revealMessage(seq: number): Promise<void> {
+    const session = this.#session;
+    await becomes(session.items, (items) => items.length > 0);
+    for (let pages = 0; pages < MOST_PAGES && session.hasEarlier.peek(); pages += 1) {
+      const before = session.items.peek();
+      if ((before[0]?.firstSeq ?? 0) <= seq) break;
+      await session.loadEarlier();
+      if (session.items.peek() === before) break;
+    }
+    const row = this.rows.peek().findLast((one) => itemsOf(one).some(({ firstSeq }) => firstSeq <= seq));
+    if (row === undefined) return;
+    const item = itemsOf(row).findLast(({ firstSeq }) => firstSeq <= seq);
+    if (row.type === "steps") keptOpen(session, `steps ${row.key}`).value = true;
+    if (item?.type === "tool" || item?.type === "thought") keptOpen(session, item.key).value = true;
+    this.view.scrollToRow(row.key);
+  }
+
+  #revealRequest(requestId: string): void {
     const row = this.rows
       .peek()
       .findLast(
@@ -162,4 +189,15 @@ export class TimelineModel {
     // Where nothing came, the reader asks again by scrolling.
     if (session.items.peek() !== before) this.view.look();
   }
+}
+
+/** Resolves when a signal has a value that is wanted. */
+function becomes<T>(signal: ReadonlySignal<T>, isWanted: (value: T) => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const end = effect(() => {
+      if (!isWanted(signal.value)) return;
+      resolve();
+      queueMicrotask(() => end());
+    });
+  });
 }

@@ -33,7 +33,7 @@ export function Timeline(props: TimelineProps) {
   const model = useMemo(() => new TimelineModel(session, gateway), [session, gateway]);
   const listed = useSignal(gateway.memory.get("checklistOpen") === true);
   const writing = useSignal(false);
-  useEffect(() => registerReveal(session, (requestId) => model.reveal(requestId)), [session, model]);
+  useEffect(() => registerReveal(session, (target) => model.reveal(target)), [session, model]);
   useEffect(() => listed.subscribe((open) => gateway.memory.set("checklistOpen", open)), [listed, gateway]);
   useEffect(() => {
     const press = (event: KeyboardEvent): void => onTimelineKey(event, model);

@@ -31,12 +31,11 @@ from portico.porter.models.model import (
     UserMessage,
 )
 
-SMALL_MODEL_TOOLS = ("read", "list", "grep", "edit", "write", "run")
-"""Those of Porter's tools that a small model gets: more would confuse it."""
+_BEST_TOOLS = ("read", "list", "grep", "edit", "write", "run")
+"""Those of Porter's tools that are kept if a client offers too many: more than a few confuse a small model."""
 _MOST_TOOLS = 8
 _HOW = (
     'Respond with one JSON object. To use a tool: {"tool": "NAME", "arguments": {...}}. You then get its result. '
-    "To change code, read the file first, then use edit with the exact old text: do not only describe the change. "
     'When everything is done, or no tool is needed: {"answer": "TEXT"}.'
 )
 _KEPT_KEYS = ("type", "enum", "const", "required", "additionalProperties")
@@ -71,9 +70,10 @@ async def stream_constrained(model: Model, request: ModelRequest) -> AsyncGenera
 
 def constrain(request: ModelRequest) -> ModelRequest:
     """Return the request without tools, and with a schema for the response instead."""
-    known = [tool for tool in request.tools if tool.name in SMALL_MODEL_TOOLS]
-    # Other clients have tools of their own.
-    tools = known or list(request.tools[:_MOST_TOOLS])
+    tools = list(request.tools)
+    if len(tools) > _MOST_TOOLS:
+        # A client that knows nothing of small models.
+        tools = [tool for tool in tools if tool.name in _BEST_TOOLS] or tools[:_MOST_TOOLS]
     described = "\n".join(map(_describe, tools))
     return msgspec.structs.replace(
         request,

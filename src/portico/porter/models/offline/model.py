@@ -38,6 +38,7 @@ class OfflineModel:
             tools=self._file.tools,
             images=False,
             tiny=self._file.tiny,
+            small=self._setting.small is not False,
         )
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:

@@ -1,0 +1,1 @@
+"""Profiles: how the model loop works with a class of models, as data."""

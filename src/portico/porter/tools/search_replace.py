@@ -1,0 +1,59 @@
+"""edit for small models: replaces the lines of one search/replace block in a file."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from portico.domain.errors import InvalidInput
+from portico.porter.files import NoSuchFile
+from portico.porter.search_replace import apply_block, parse_blocks
+from portico.porter.text_replacement import TextReplacement
+from portico.porter.tool_call import ToolError
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.file_change import require_write_access, write_file
+from portico.porter.tools.similar_paths import similar_paths_hint
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
+
+
+class SearchReplaceParameters(ToolParameters, frozen=True, kw_only=True):
+    path: Annotated[str, Meta(description="The file, relative to the workspace.")]
+    search: Annotated[str, Meta(description="Lines of the file to replace, without line numbers.")]
+    replace: Annotated[str, Meta(description="The new lines.")]
+
+
+async def run(context: ToolContext, parameters: SearchReplaceParameters) -> str:
+    path = context.resolve(parameters.path)
+    require_write_access(context, path)
+    shown = context.workspace.shown(path)
+    try:
+        before = await context.turn.files.read(path)
+    except NoSuchFile as error:
+        raise ToolError(
+            f"{shown} does not exist.{await similar_paths_hint(context, path)} Create new files with write."
+        ) from error
+    # Some models write whole blocks, with their marks, into the parameter.
+    blocks = parse_blocks(parameters.search) or (TextReplacement(parameters.search, parameters.replace),)
+    after = before
+    for block in blocks:
+        try:
+            after = apply_block(after, block)
+        except InvalidInput as error:
+            raise ToolError(
+                f"{error.message} Nothing was changed. {error.suggestion or ''}".strip()
+            ) from error
+    if after == before:
+        raise ToolError("`replace` is the same as `search`: nothing was changed.")
+    await write_file(context, path, before, after)
+    return f"Changed {shown}."
+
+
+TOOL = BuiltInTool(
+    name="edit",
+    description=(
+        "Change a file: the lines `search`, which must occur in it once, are replaced by the lines `replace`. "
+        "Include enough lines to make the place clear. The user may be asked first."
+    ),
+    parameters=SearchReplaceParameters,
+    run=run,
+    changes=True,
+)
