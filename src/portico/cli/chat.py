@@ -15,6 +15,8 @@ from portico.app.host import Host, open_host
 from portico.chains.taps import open_trace
 from portico.cli.arguments import CommandParser, add_trace_flag, trace_path
 from portico.cli.attachments import add_attach_flag, mention_links, read_attachment_flags
+from portico.cli.chat_components import COMMAND as COMPONENTS
+from portico.cli.chat_components import run_components
 from portico.cli.chat_options import COMMAND as OPTIONS
 from portico.cli.chat_options import run_options
 from portico.cli.login import offer_sign_in
@@ -53,6 +55,7 @@ _DESCRIPTION = """Chat with an agent in the terminal.
   portico chat --agent claude --cwd ~/project
 
 /options lists the options of the agent, /options mode plan sets one.
+/components lists what the chain adds for the agent, /components memory on switches one for this session.
 /proposal shows the proposal; /proposal diff, apply, discard, undo and revise act on it.
 /handoff AGENT continues with another agent, in a new session that gets a summary of this one.
 /exit leaves the chat; the session is kept. Ctrl-C stops a turn, a second one ends the agent.
@@ -237,6 +240,10 @@ class Chat:
             return
         if command == HAND_OFF:
             await self._hand_off(rest.strip())
+            return
+        if command == COMPONENTS:
+            for line in await run_components(rest, conversation):
+                print(f"  {line}")
             return
         if command == PROPOSAL:
             # Late: it is slow to import, and most chats have no proposal.

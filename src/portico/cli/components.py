@@ -6,7 +6,8 @@ import os
 from collections.abc import Sequence
 
 from portico.chains.built_in_components import open_components
-from portico.chains.component_status import ComponentStatus, component_statuses
+from portico.chains.component_status import ChainComponents
+from portico.chains.options import ChainOptions, ChainParts
 from portico.cli.arguments import (
     CommandGroup,
     add_component_flags,
@@ -14,7 +15,7 @@ from portico.cli.arguments import (
     print_json,
     require_folder,
 )
-from portico.doors.terminal.sanitizer import clean_line
+from portico.doors.terminal.render.component_list import component_lines
 from portico.editors.local import LocalEditorProvider
 
 _EXAMPLES = """examples:
@@ -22,7 +23,6 @@ _EXAMPLES = """examples:
   portico components list --component history --api
 
 """
-_MARKS = {"on": "●", "idle": "◌", "off": "○", "failed": "✗"}
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -41,20 +41,12 @@ async def _print_list(flags: argparse.Namespace) -> int:
     workspace = require_folder(flags.cwd)
     registry = open_components(os.environ, lambda: LocalEditorProvider(os.environ))
     try:
-        found = await asyncio.to_thread(
-            component_statuses, registry, workspace, os.environ, component_switches(flags)
-        )
+        options = ChainOptions(components=component_switches(flags))
+        found = await ChainComponents(ChainParts(os.environ, registry, options)).statuses(workspace)
     finally:
         await registry.close()
     if flags.api:
         print_json(workspace=str(workspace), components=found)
     else:
-        width = max(len(one.name) for one in found)
-        for one in found:
-            print(_line(one, width))
+        print("\n".join(component_lines(found)))
     return 0
-
-
-def _line(one: ComponentStatus, width: int) -> str:
-    words = " ".join(filter(None, (clean_line(one.summary), f"({clean_line(one.reason)})")))
-    return f"{_MARKS[one.state]} {clean_line(one.name):<{width}}  {one.state:<6}  {words}"

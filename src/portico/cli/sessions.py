@@ -14,9 +14,9 @@ from portico.cli.arguments import CommandGroup, CommandParser, RunAction, positi
 from portico.cli.hand_off import hand_off_session
 from portico.cli.session_search import add_search
 from portico.domain.errors import InvalidInput
-from portico.domain.events import format_time
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
+from portico.domain.timestamps import format_time
 from portico.doors.terminal.input.confirmation import confirm
 from portico.doors.terminal.sanitizer import StreamCleaner, clean
 from portico.sessions.log.export import export_json, export_markdown

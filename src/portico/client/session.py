@@ -17,6 +17,7 @@ from portico.api.value_reader import from_proposal, from_restored, from_state, f
 from portico.client.attachments import to_attachments
 from portico.client.server_calls import ServerCalls
 from portico.domain import codecs
+from portico.domain.components import ComponentStatus
 from portico.domain.errors import InvalidInput, MalformedEvent, SessionNotFound
 from portico.domain.events import Event, PermissionRequested, ProposalUpdated, QuestionAsked
 from portico.domain.ids import SessionId
@@ -160,6 +161,29 @@ class Session:
         request = pb.SetSessionConfigRequest(session_id=self.id, option_id=name, value=chosen)
         async with self._calls.client() as (client, headers):
             await client.set_session_config(request, headers=headers)
+
+    async def components(self) -> list[ComponentStatus]:
+        """The components that the chain of the session can have, with the state of each."""
+        request = pb.ListComponentsRequest(session_id=self.id)
+        async with self._calls.client() as (client, headers):
+            found = await client.list_components(request, headers=headers)
+        return [
+            ComponentStatus(
+                name=one.name,
+                state=read_enum(one.state) or "off",
+                reason=one.reason,
+                origin=one.origin,
+                summary=one.summary,
+                fixed=one.fixed,
+            )
+            for one in found.components
+        ]
+
+    async def switch_components(self, *, on: Sequence[str] = (), off: Sequence[str] = ()) -> None:
+        """Switch components on and off for this session, from the next prompt on."""
+        request = pb.SwitchComponentsRequest(session_id=self.id, on=list(on), off=list(off))
+        async with self._calls.client() as (client, headers):
+            await client.switch_components(request, headers=headers)
 
     async def call_extension(self, method: str, params: dict[str, Any] | None = None) -> Any:
         """Call an extension method of the agent, such as `_vendor/method`, and return its result.

@@ -9,9 +9,18 @@ from pathlib import Path
 
 import msgspec
 
+from portico.acp import _schema as acp
+from portico.domain.components import ComponentStatus, SessionComponents
 from portico.domain.drafts import SessionDraft
 from portico.domain.errors import SessionBusy, SessionNotFound
-from portico.domain.events import AnyPayload, Event, SessionStarted, TitleUpdated, TodosUpdated
+from portico.domain.events import (
+    AnyPayload,
+    ComponentsUpdated,
+    Event,
+    SessionStarted,
+    TitleUpdated,
+    TodosUpdated,
+)
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
@@ -135,7 +144,10 @@ class SessionService:
         mode = mode or source.mode
         started = await self._started(Path(source.workspace), spec, mode, reads_only=source.reads_only)
         mark = continued_from(source, mode, await summarize_session(self._ports.store, source))
-        continuation = await self._open.begin(started, spec, TitleUpdated(title=title_of(source)), mark)
+        more: list[AnyPayload] = [TitleUpdated(title=title_of(source)), mark]
+        if source.components != SessionComponents():
+            more.append(ComponentsUpdated(on=source.components.on, off=source.components.off))
+        continuation = await self._open.begin(started, spec, *more)
         try:
             await self.record(session_id, continued_with(spec.name, continuation))
             draft = SessionDraft(draft=FIRST_DRAFT, revision=self._ports.clock.now_ms())
@@ -188,6 +200,16 @@ class SessionService:
         )
         session = self.find_session(session_id)
         return view if session is None else with_agent_state(view, session.runtime)
+
+    async def components(self, session_id: SessionId) -> Sequence[ComponentStatus]:
+        """The components that the session can have in its chain, with their state."""
+        catalog = self._ports.components
+        if catalog is None:
+            return ()
+        summary, session = await self.show(session_id), self.find_session(session_id)
+        connection = None if session is None else session.runtime.connection
+        agent = acp.AgentCapabilities() if connection is None else connection.info.agent_capabilities
+        return await catalog.statuses(Path(summary.workspace), summary.components, agent)
 
     async def record(self, session_id: SessionId, *payloads: AnyPayload) -> None:
         """Write events outside of a turn to a session's log. SessionBusy if another process has the session open."""

@@ -6,6 +6,7 @@ import { ExportFormat, ReviewMode, type Agent } from "../../../web/src/generated
 import { MODES } from "../../../web/src/view/review/review-labels";
 import { saveFile } from "../chat/editor-actions";
 import { errorText } from "../server/connection";
+import { chooseComponents } from "./components";
 import { confirm, registerCommand, registerSessionCommand } from "./registration";
 import type { Services } from "../services";
 import { sessionTitle } from "../../../web/src/model/session-summary";
@@ -46,6 +47,9 @@ export function sessionCommands(services: Services): vscode.Disposable[] {
       const continued = session?.summary?.sessionId;
       if (continued !== undefined) await chat.send({ name: "open_session", sessionId: continued });
     }),
+    registerSessionCommand("chooseComponents", services, (sessionId) =>
+      chooseComponents(services, sessionId),
+    ),
     registerSessionCommand("exportSession", services, async (sessionId) => {
       const format = await chooseFormat();
       if (format === undefined) return;

@@ -24,9 +24,9 @@ from portico.domain.events import (
     ToolStarted,
     ToolUpdated,
     TurnEnded,
-    format_time,
 )
 from portico.domain.session_summary import SessionSummary
+from portico.domain.timestamps import format_time
 from portico.domain.turns import TurnState
 from portico.domain.values import DiffPart, TerminalOutput, TextGrowth, TextPart, ToolPart
 from portico.sessions.log.watch import read_all
