@@ -15,7 +15,7 @@ from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
 from connectrpc.server import ConnectASGIApplication, DEFAULT_READ_MAX_BYTES, Endpoint
 from protobuf import DescService
 from . import agent_pb
-from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, RunPromptRequest, RunPromptResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable
     from connectrpc.codec import Codec
@@ -131,6 +131,9 @@ class AgentService(Protocol):
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_prompt(self, request: GetPromptRequest, ctx: RequestContext[GetPromptRequest, GetPromptResponse], /) -> GetPromptResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def run_prompt(self, request: RunPromptRequest, ctx: RequestContext[RunPromptRequest, RunPromptResponse], /) -> AsyncIterator[RunPromptResponse]:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_todos(self, request: GetTodosRequest, ctx: RequestContext[GetTodosRequest, GetTodosResponse], /) -> GetTodosResponse:
@@ -597,6 +600,17 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.UNARY,
                     ),
                     function=svc.get_prompt,
+                ),
+                "/portico.v1.AgentService/RunPrompt": Endpoint.server_stream(
+                    method=MethodInfo(
+                        name="RunPrompt",
+                        service_name="portico.v1.AgentService",
+                        input=RunPromptRequest,
+                        output=RunPromptResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.SERVER_STREAM,
+                    ),
+                    function=svc.run_prompt,
                 ),
                 "/portico.v1.AgentService/GetTodos": Endpoint.unary(
                     method=MethodInfo(
