@@ -48,6 +48,9 @@ async def test_another_agent_begins_a_session_and_its_mode_is_switched(window: W
     await expect(chat.composer.get_by_role("combobox", name=re.compile("^Agent: Plain"))).to_be_visible()
     await chat.tell(say("Plainly."))
     await expect(window.status_bar.get_by_text("plain", exact=True)).to_be_visible()
+    await window.command("Portico: Continue with Another Agent…")
+    await window.pick("Scripted")
+    await expect(chat.card("Hand-off")).to_contain_text("(plain)")
 
     await window.begin_session()
     await window.knows_session()
