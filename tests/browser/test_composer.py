@@ -314,3 +314,37 @@ async def test_escape_closes_a_menu_first_and_then_stops_the_turn(chat: Chat) ->
     await chat.prompt.press("Escape")
     await expect(chat.seen(re.compile("^Stopped"))).to_be_visible()
     await expect(chat.prompt).to_have_value("/re")
+
+
+async def test_components_are_chosen_for_one_session(chat: Chat, house: House, shoot: Shoot) -> None:
+    await chat.tell(say("Hello."))
+    picker = chat.composer.get_by_role("dialog", name="Components")
+    await chat.button("Components").click()
+    memory = picker.get_by_role("checkbox", name=re.compile("^memory"))
+    skills = picker.get_by_role("checkbox", name=re.compile("^skills"))
+    await expect(memory).not_to_be_checked()
+    await expect(skills).to_be_checked()
+    await expect(picker.get_by_role("checkbox").first).to_be_focused()
+    await expect(
+        picker.get_by_role("checkbox", name=re.compile("^packages.*Idle: .*uses no packages"))
+    ).to_be_visible()
+    await memory.click()
+    await expect(memory).to_be_checked()
+    await expect(memory).to_contain_text("this session")
+    await shoot(chat, "components", night=True, widths=(1100,))
+    await chat.page.keyboard.press("Escape")
+    await expect(picker).to_have_count(0)
+    await expect(chat.button("Components")).to_be_focused()
+    await chat.tell(say("With memory."))
+    await chat.page.set_viewport_size({"width": 300, "height": 760})
+    await chat.button("Components").click()
+    await expect(memory).to_be_checked()
+    frame, shown = await chat.composer.bounding_box(), await picker.bounding_box()
+    assert frame is not None
+    assert shown is not None
+    assert frame["x"] <= shown["x"]
+    assert shown["x"] + shown["width"] <= frame["x"] + frame["width"]
+    await shoot(chat, "components", night=True, widths=(300,))
+    await chat.new_session()
+    await chat.button("Components").click()
+    await expect(memory).not_to_be_checked()

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Raw
 
 from portico.chains.options import ChainParts
@@ -17,6 +18,7 @@ from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
 from portico.conductor.proxy import Proxy
+from portico.domain.components import AS_IN_SETTINGS, SessionComponents
 from portico.editors.local import LocalEditorProvider
 from portico.mcp.server import ToolServer
 from portico.mcp.tools import Tool, ToolCall
@@ -90,10 +92,12 @@ class PlannedChain:
 
 
 @asynccontextmanager
-async def planned(parts: ChainParts, workspace: Path) -> AsyncIterator[PlannedChain]:
+async def planned(
+    parts: ChainParts, workspace: Path, components: SessionComponents = AS_IN_SETTINGS
+) -> AsyncIterator[PlannedChain]:
     programs: list[AgentProcess] = []
     plan = ChainPlan(parts, programs.append)
-    await plan.prepare(SPEC, workspace)
+    await plan.prepare(msgspec.structs.replace(SPEC, components=components), workspace)
     near_client, far_client = memory_pair()
     near_agent, far_agent = memory_pair()
     made = PlannedChain(Wire(far_client), Wire(far_agent))

@@ -158,6 +158,24 @@ class TestInAChat:
         assert terminal.end() == 0
         assert sent(transcript) == ["code", True]
 
+    def test_components_are_seen_and_switched_for_the_session(self, chat: Callable[..., Terminal]) -> None:
+        terminal = chat()
+        terminal.press("/components\r")
+        terminal.until("memory        off     notes that agents keep")
+        terminal.until("❯")
+        terminal.press("/components memory on\r")
+        terminal.until("(this session)")
+        terminal.until("The agent has it from the next prompt on.")
+        terminal.until("❯")
+        terminal.press("/components memory\r")
+        terminal.until("needs on or off")
+        terminal.until("❯")
+        terminal.press("/components nosuch on\r")
+        terminal.until('Unknown component "nosuch"')
+        terminal.until("❯")
+        terminal.press("/exit\r")
+        assert terminal.end() == 0
+
     def test_flags_hold_until_something_else_is_said(
         self, chat: Callable[..., Terminal], transcript: Path
     ) -> None:

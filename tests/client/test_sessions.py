@@ -253,3 +253,15 @@ async def text_seen(session: Session) -> None:
 
 async def collect(events: AsyncIterator[Event]) -> list[Event]:
     return [event async for event in events]
+
+
+def test_components_are_switched_for_one_session(server: Portico) -> None:
+    async def work(client: Client) -> list[str]:
+        session = await client.start_session(server.workspace)
+        await session.switch_components(on=["memory"], off=["skills"])
+        found = {one.name: one for one in await session.components()}
+        with pytest.raises(InvalidInput, match='Unknown component "nosuch"'):
+            await session.switch_components(on=["nosuch"])
+        return [f"{found[name].state} ({found[name].reason})" for name in ("memory", "skills", "editor")]
+
+    assert connected(server, work) == ["on (this session)", "off (this session)", "on (default)"]

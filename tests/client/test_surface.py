@@ -17,10 +17,12 @@ SURFACE = {
         "apply",
         "apply_choice",
         "call_extension",
+        "components",
         "decide",
         "discard",
         "discard_choice",
         "finish",
+        "hand_off",
         "id",
         "is_open_elsewhere",
         "notify_extension",
@@ -31,12 +33,13 @@ SURFACE = {
         "set_mode",
         "set_option",
         "stop",
+        "switch_components",
         "undo",
         "watch",
     ],
 }
 ERRORS = ["InvalidInput", "PorticoError", "ServerLost", "SessionBusy", "SessionNotFound"]
-VALUES = ["ApplyReport", "Event", "SessionSummary"]
+VALUES = ["ApplyReport", "ComponentStatus", "Event", "SessionSummary"]
 
 
 def test_the_public_names_are_these() -> None:

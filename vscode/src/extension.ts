@@ -5,6 +5,7 @@ import { hunkCommands } from "./bridge/hunk-commands";
 import { registerTerminalCommand } from "./bridge/tool-terminal";
 import { attachWindow, followWindow } from "./bridge/editor-window";
 import { codeCommands } from "./commands/code";
+import { promptCommands } from "./commands/prompts";
 import { reviewCommands } from "./commands/review";
 import { serverCommands } from "./commands/server";
 import { sessionCommands } from "./commands/sessions";
@@ -17,6 +18,7 @@ import { sendKeys, readKeys, handleKey } from "./model-keys";
 import { registerParticipant } from "./models/chat-participant";
 import { ModelProvider, VENDOR } from "./models/model-provider";
 import { RunningTurns } from "./models/open-turns";
+import { ANSWER_SCHEME, AnswerDocuments } from "./prompts/answer-documents";
 import type { Services } from "./services";
 import { locateProgram } from "./server/program-locator";
 import { environmentFolder, Installer } from "./server/installer";
@@ -63,6 +65,8 @@ export function activate(context: vscode.ExtensionContext): void {
     showChanges(services),
     ...sessionCommands(services),
     registerTaskCommand(services),
+    ...promptCommands(services),
+    vscode.workspace.registerTextDocumentContentProvider(ANSWER_SCHEME, services.answers),
     ...codeCommands(services),
     ...reviewCommands(services),
     ...serverCommands(services),
@@ -127,6 +131,8 @@ function build(
     installer,
     secrets: context.secrets,
     log,
+    answers: new AnswerDocuments(),
+    toldElsewhere: new Set(),
   };
 }
 

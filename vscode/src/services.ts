@@ -2,6 +2,7 @@
 
 import type * as vscode from "vscode";
 import type { Chat } from "./chat/chat";
+import type { AnswerDocuments } from "./prompts/answer-documents";
 import type { ServerConnection } from "./server/connection";
 import type { Installer } from "./server/installer";
 import type { Server } from "./server/server";
@@ -19,4 +20,7 @@ export interface Services {
   readonly installer: Installer;
   readonly secrets: vscode.SecretStorage;
   readonly log: vscode.LogOutputChannel;
+  readonly answers: AnswerDocuments;
+  /** Sessions whose end is shown by the command that started them. */
+  readonly toldElsewhere: Set<string>;
 }

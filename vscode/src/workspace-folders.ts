@@ -21,6 +21,12 @@ export class WorkspaceFolders {
     return this.#likely[0] ?? homedir();
   }
 
+  /** The folder that a file is in, or the default one. */
+  of(file: vscode.Uri): string {
+    const folder = vscode.workspace.getWorkspaceFolder(file);
+    return (folder === undefined ? undefined : pathOf(folder)[0]) ?? this.main;
+  }
+
   get all(): readonly string[] {
     return (vscode.workspace.workspaceFolders ?? []).flatMap(pathOf);
   }

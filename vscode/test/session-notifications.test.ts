@@ -37,6 +37,7 @@ vi.mock("vscode", () => {
 type Facts = MessageInitShape<typeof SessionSummarySchema>;
 
 const { RUNNING, STREAMING, AWAITING, COMPLETED, INTERRUPTED, CANCELED } = TurnState;
+const toldElsewhere = new Set<string>();
 let sessions: Observable<SessionMap>;
 const chat = { isVisible: false, changed: (): void => undefined };
 let permissions: { requestId: string; title: string }[] = [];
@@ -49,6 +50,7 @@ const are = (...all: Facts[]): void =>
   );
 
 beforeEach(() => {
+  toldElsewhere.clear();
   window.shown.length = 0;
   window.open.clear();
   permissions = [];
@@ -58,6 +60,7 @@ beforeEach(() => {
       session: create(SessionDetailSchema, { summary: sessions.value.get("s"), permissions }),
     });
   new SessionNotifications({
+    toldElsewhere,
     chat: {
       get isVisible() {
         return chat.isVisible;
@@ -79,6 +82,13 @@ test.each([
   are(before);
   are(now);
   expect(window.shown).toEqual(told);
+});
+
+test("the end of a session that a command shows itself is not told twice", () => {
+  toldElsewhere.add("s");
+  are({ state: STREAMING });
+  are({ state: COMPLETED });
+  expect(window.shown).toEqual([]);
 });
 
 test("of sessions that are seen for the first time, only those that wait are told of", async () => {

@@ -250,6 +250,10 @@ def _config_updated(message: pb.ConfigUpdated) -> events.ConfigUpdated:
     return events.ConfigUpdated(options=from_options(message.options), chosen=tuple(message.chosen))
 
 
+def _components_updated(message: pb.ComponentsUpdated) -> events.ComponentsUpdated:
+    return events.ComponentsUpdated(on=tuple(message.on), off=tuple(message.off))
+
+
 def _title_updated(message: pb.TitleUpdated) -> events.TitleUpdated:
     return events.TitleUpdated(title=message.title)
 
@@ -286,6 +290,7 @@ def _notice(message: pb.Notice) -> events.Notice:
         code=message.code or None,
         paths=tuple(message.paths),
         checkpoint_id=from_optional(message, "checkpoint_id"),
+        other_session_id=from_optional(message, "other_session_id"),
     )
 
 
@@ -325,6 +330,7 @@ _READERS: dict[str, Callable[[Any], events.AnyPayload]] = {
     "usage_updated": _usage_updated,
     "commands_updated": _commands_updated,
     "config_updated": _config_updated,
+    "components_updated": _components_updated,
     "title_updated": _title_updated,
     "proposal_updated": from_proposal,
     "checkpoint_created": _checkpoint_created,

@@ -35,6 +35,7 @@ from portico.files.deadline import within_deadline
 from portico.sessions.ports import AgentSpec
 
 if TYPE_CHECKING:
+    from portico.app.served_prompt_run import ServedPromptRun
     from portico.prompts.catalog import PromptCache, PromptCatalog
 
 _FRESH_SECONDS = 3.0
@@ -142,9 +143,10 @@ class LocalCatalog:
 
     async def prompts(self, workspace: Path) -> Sequence[PromptEntry]:
         def load() -> list[PromptEntry]:
-            from portico.app.prompt_catalog import list_prompts
+            from portico.app.prompt_catalog import list_prompts, session_values
 
-            return list_prompts(self._prompt_catalog(workspace))
+            session = session_values(workspace, self._environ)
+            return list_prompts(self._prompt_catalog(workspace), session)
 
         return await within_deadline(load)
 
@@ -157,6 +159,15 @@ class LocalCatalog:
             ]
 
         return await within_deadline(load)
+
+    async def prepare_run(self, workspace: Path, request: pb.RunPromptRequest) -> "ServedPromptRun":
+        # Late: it loads a YAML parser, and most servers run no prompts.
+        from portico.app.served_prompt_run import ServedPromptRun
+
+        spec = await self.agent("", workspace)
+        return await within_deadline(
+            lambda: ServedPromptRun(workspace, request, spec, self._keyed(), self._kept_prompts())
+        )
 
     async def settings(self, workspace: Path) -> tuple[Sequence[SettingDescription], Sequence[str]]:
         def load() -> tuple[Sequence[SettingDescription], Sequence[str]]:
@@ -183,11 +194,15 @@ class LocalCatalog:
     def _prompt_catalog(self, workspace: Path) -> "PromptCatalog":
         # Late: it loads a YAML parser, and most servers list no prompts.
         from portico.app.prompt_catalog import open_prompt_catalog
+
+        return open_prompt_catalog(workspace, self._environ, self._kept_prompts())
+
+    def _kept_prompts(self) -> "PromptCache":
         from portico.prompts.catalog import PromptCache
 
         if self._prompt_cache is None:
             self._prompt_cache = PromptCache()
-        return open_prompt_catalog(workspace, self._environ, self._prompt_cache)
+        return self._prompt_cache
 
     async def _settings_of(self, workspace: Path) -> Settings:
         return await within_deadline(lambda: self._settings(workspace))

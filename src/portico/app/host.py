@@ -12,6 +12,7 @@ from portico.agents.sandbox_policy import SandboxPolicy
 from portico.app.program_log import configure_log
 from portico.chains.built_in_components import open_components
 from portico.chains.chained_agents import ChainedAgents
+from portico.chains.component_status import ChainComponents
 from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions, ChainParts
 from portico.chains.reviews import open_reviews
 from portico.components.registry import ComponentRegistry
@@ -98,9 +99,11 @@ async def open_host(
             _show(notice)
         editors: EditorProvider = local if windows is None else windows.editors
         components = open_components(environ, lambda: local, windows)
+        parts = ChainParts(environ, components, options, reviews)
         ports = Ports(
             store=store,
-            agents=ChainedAgents(ChainParts(environ, components, options, reviews), launcher),
+            agents=ChainedAgents(parts, launcher),
+            components=ChainComponents(parts),
             editors=editors,
             reviews=reviews,
             clock=clock,

@@ -6,9 +6,11 @@ from pathlib import Path
 from portico.config.paths import config_folder
 from portico.config.settings import PROMPT_FOLDER, Settings, load_settings
 from portico.domain.catalog import PromptBlank, PromptEntry
+from portico.domain.errors import InvalidInput
 from portico.doors.terminal.input.prompt_blanks import ChatPrompt, blank_mark
 from portico.prompts.catalog import BUILT_IN_FOLDER, CatalogEntry, PromptCache, PromptCatalog
 from portico.prompts.directories import PromptDirectory
+from portico.prompts.session_variables import load_session_variables
 
 
 def open_prompt_catalog(
@@ -30,12 +32,22 @@ def prompt_directories(workspace: Path, config: Path, settings: Settings) -> Ite
     yield PromptDirectory(path=BUILT_IN_FOLDER, origin="built-in", boundary=BUILT_IN_FOLDER)
 
 
-def list_prompts(catalog: PromptCatalog) -> list[PromptEntry]:
-    """The prompts for a list, without those hidden by another of the same name."""
-    return [_entry(one) for one in catalog.entries() if not one.hidden_by]
+def list_prompts(catalog: PromptCatalog, session: Mapping[str, str]) -> list[PromptEntry]:
+    """The prompts for a list, without those hidden by another of the same name. `session` has session variables."""
+    return [_entry(one, session) for one in catalog.entries() if not one.hidden_by]
 
 
-def _entry(found: CatalogEntry) -> PromptEntry:
+def session_values(workspace: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """The session variables of a workspace; none if a file is broken, which running a prompt reports."""
+    settings = load_settings(config_folder(environ), workspace)
+    try:
+        found = load_session_variables(settings.session_variables, workspace, trusted=settings.trusted)
+    except InvalidInput:
+        return {}
+    return found.values
+
+
+def _entry(found: CatalogEntry, session: Mapping[str, str]) -> PromptEntry:
     if found.prompt is None:
         return PromptEntry(
             name=found.name, description="", origin=found.origin, path=found.path, problem=found.problem
@@ -49,7 +61,12 @@ def _entry(found: CatalogEntry) -> PromptEntry:
         tags=matter.tags,
         version=matter.version or "",
         variables=tuple(
-            PromptBlank(name=one.name, description=one.description, default=one.default)
+            PromptBlank(
+                name=one.name,
+                description=one.description,
+                default=one.default,
+                session=session.get(one.name),
+            )
             for one in matter.variables
         ),
         model=matter.model or "",

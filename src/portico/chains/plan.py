@@ -99,7 +99,8 @@ class ChainPlan:
 
         `keeps_out` says whether the agent's sandbox keeps it from writing a folder.
         """
-        parts, switches = self._parts, self._switches
+        parts = self._parts
+        self._switches = switches = self._switches.of(spec.components)
 
         def load() -> tuple[Settings, PermissionPolicy, list[ComponentChoice]]:
             settings = load_settings(config_folder(parts.environ), workspace)
@@ -139,6 +140,8 @@ class ChainPlan:
         parts, switches = self._parts, self._switches
         optional = [one.name for one in parts.components.proxy_choices(settings, switches) if one.on]
         here = [*(one.name for one in self._chosen), *optional, *switches.off]
+        for name in optional:
+            parts.components.note_failure(self._workspace, name, None)
         environ = {**parts.environ, OUTER_COMPONENTS_VARIABLE: ",".join(here)}
         launch = partial(LocalAgentLauncher(environ).launch, workspace=self._workspace)
         self._programs = ProxyPrograms(launch, self._on_start, self._left_out_for_good, self._watch)
@@ -214,10 +217,12 @@ class ChainPlan:
             return ()
 
     def _left_out(self, name: str, problem: str | None) -> None:
+        self._parts.components.note_failure(self._workspace, name, problem)
         again = "It is tried again with the next session."
         self._notices.report(name, None if problem is None else _without("component", name, problem, again))
 
     def _left_out_for_good(self, name: str, problem: str) -> None:
+        self._parts.components.note_failure(self._workspace, name, problem)
         again = "It is tried again when the agent is next started."
         self._notices.report(name, _without("proxy", name, problem, again))
 

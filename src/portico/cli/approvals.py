@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from portico.cli.arguments import CommandGroup, print_json
 from portico.conductor.permissions.approvals import Approval, FileApprovals
 from portico.config.paths import state_folder
-from portico.domain.events import format_time
+from portico.domain.timestamps import format_time
 from portico.doors.terminal.sanitizer import clean_line
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from portico.cli.arguments import CommandGroup, RunAction, by_prefix, print_json
 from portico.cli.review_sessions import ReviewTarget, add_review_session_flags, reviewed_session
-from portico.domain.events import format_time
+from portico.domain.timestamps import format_time
 from portico.doors.terminal.review import proposal_labels
 from portico.doors.terminal.review.printer import ReviewPrinter
 from portico.processes.clock import SystemClock

@@ -14,7 +14,7 @@ from portico.components.packages.library import PackageLibrary
 from portico.components.packages.package import Ecosystem, PackageName
 from portico.components.packages.research.history import FindingsStore
 from portico.domain.errors import InvalidInput
-from portico.domain.events import format_time
+from portico.domain.timestamps import format_time
 from portico.doors.terminal.sanitizer import StreamCleaner, clean_line
 
 _ECOSYSTEMS: tuple[Ecosystem, ...] = get_args(Ecosystem)

@@ -5,22 +5,15 @@ import os
 import sys
 from pathlib import Path
 
-import msgspec
-
-from portico.app.prompt_catalog import open_prompt_catalog
+from portico.app import prompt_run
+from portico.app.prompt_run import FilledPrompt
 from portico.cli.arguments import CommandParser, require_folder, require_utf8
-from portico.config.paths import config_folder, expand_user_path
-from portico.config.settings import Settings, load_settings
-from portico.domain.content_blocks import readable_size
+from portico.config.paths import expand_user_path
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.files.regular import FileTooLarge, read_regular
-from portico.prompts.catalog import CatalogEntry
 from portico.prompts.output_file import without_provenance
-from portico.prompts.prompt import CatalogPrompt, RenderedPrompt
-from portico.prompts.session_variables import SessionVariables, load_session_variables, read_variables
-
-MAX_INPUT_BYTES = 4 * 1024 * 1024
-INPUT = "input"
+from portico.prompts.run_options import INPUT, MAX_INPUT_BYTES, too_large
+from portico.prompts.session_variables import read_variables
 
 
 def add_value_flags(parser: CommandParser) -> None:
@@ -63,24 +56,10 @@ def read_values(flags: argparse.Namespace) -> dict[str, str]:
     return values
 
 
-class FilledPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt of a folder with its values, and what they were taken from."""
-
-    entry: CatalogEntry
-    prompt: CatalogPrompt
-    rendered: RenderedPrompt
-    session: SessionVariables
-    settings: Settings
-
-
 def fill_prompt(flags: argparse.Namespace) -> FilledPrompt:
     """Fill in the prompt of the flags, with the session variables of its folder."""
-    workspace = require_folder(flags.cwd)
-    settings = load_settings(config_folder(os.environ), workspace)
-    entry, prompt = open_prompt_catalog(workspace, os.environ).find(require_utf8(flags.name, "The name"))
-    session = load_session_variables(settings.session_variables, workspace, trusted=settings.trusted)
-    rendered = prompt.fill(entry.name, read_values(flags), session.values)
-    return FilledPrompt(entry=entry, prompt=prompt, rendered=rendered, session=session, settings=settings)
+    name = require_utf8(flags.name, "The name")
+    return prompt_run.fill_prompt(require_folder(flags.cwd), name, lambda: read_values(flags), os.environ)
 
 
 def typed_values(flags: argparse.Namespace) -> dict[str, str]:
@@ -112,7 +91,7 @@ def _value(flag: str, word: str) -> str:
 def _piped() -> bytes:
     data = sys.stdin.buffer.read(MAX_INPUT_BYTES + 1)
     if len(data) > MAX_INPUT_BYTES:
-        raise _too_large("Standard input")
+        raise too_large("Standard input")
     return data
 
 
@@ -122,17 +101,10 @@ def _content(flag: str, name: str) -> bytes:
     except FileNotFoundError as error:
         raise FileMissing(f"{name} does not exist.", suggestion=f"Give {flag} an existing file.") from error
     except FileTooLarge as error:
-        raise _too_large(name) from error
+        raise too_large(name) from error
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise InvalidInput(f"{name} cannot be read: {why}.") from error
-
-
-def _too_large(what: str) -> InvalidInput:
-    return InvalidInput(
-        f"{what} is larger than {readable_size(MAX_INPUT_BYTES)}, the limit for the value of a variable.",
-        suggestion="Use a part of it, or mention the file in the prompt as @path, so that the agent can read it.",
-    )
 
 
 def _decoded(data: bytes, what: str) -> str:

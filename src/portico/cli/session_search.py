@@ -11,10 +11,10 @@ import msgspec
 from portico.app.host import Host
 from portico.cli.arguments import CommandGroup, RunAction, positive, print_json, real_folder
 from portico.domain.errors import InvalidInput
-from portico.domain.events import format_time
 from portico.domain.ids import SessionId
 from portico.domain.search import MATCH_END, MATCH_START, SearchHit, SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
+from portico.domain.timestamps import format_time
 
 _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 _STEP_SECONDS = 0.5

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from portico.client.connection import Client, connect
     from portico.client.session import Session
+    from portico.domain.components import ComponentStatus
     from portico.domain.errors import (
         InvalidInput,
         PorticoError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         CheckpointCreated,
         CheckpointRestored,
         CommandsUpdated,
+        ComponentsUpdated,
         ConfigUpdated,
         EditorReplied,
         EditorRequested,
@@ -64,6 +66,8 @@ __all__ = [
     "CheckpointRestored",
     "Client",
     "CommandsUpdated",
+    "ComponentStatus",
+    "ComponentsUpdated",
     "ConfigUpdated",
     "EditorReplied",
     "EditorRequested",
@@ -101,6 +105,7 @@ __all__ = [
 _MODULES = {
     "ApplyReport": "portico.sessions.review_actions",
     "Client": "portico.client.connection",
+    "ComponentStatus": "portico.domain.components",
     "InvalidInput": "portico.domain.errors",
     "PorticoError": "portico.domain.errors",
     "ServerLost": "portico.domain.errors",

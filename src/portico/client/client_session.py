@@ -1,9 +1,10 @@
 """Interface to a session for `exec` and `chat`, whether it is open in this process or on the server."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Protocol
 
+from portico.domain.components import ComponentStatus
 from portico.domain.events import Event
 from portico.sessions.agent.login import AgentLogin
 from portico.sessions.log.watch import ends_turn
@@ -62,6 +63,14 @@ class ClientSession(Protocol):
 
     async def set_option(self, name: str, value: str | bool) -> None:
         """Set one of the agent's options, by ID, category or name."""
+        ...
+
+    async def components(self) -> Sequence[ComponentStatus]:
+        """The components of the session's chain, with their state."""
+        ...
+
+    async def switch_component(self, name: str, *, on: bool) -> None:
+        """Switch a component on or off for this session, from the next prompt on."""
         ...
 
     async def login(self) -> AgentLogin | None:

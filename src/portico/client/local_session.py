@@ -1,8 +1,9 @@
 """Session that is open in this process, as `exec` and `chat` use it."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 from portico.client.client_session import ClientTurn, until_turn_ends
+from portico.domain.components import ComponentStatus, SessionComponents
 from portico.domain.events import Event
 from portico.sessions.agent.login import AgentLogin
 from portico.sessions.open_session import OpenSession
@@ -39,6 +40,12 @@ class LocalSession:
 
     async def set_option(self, name: str, value: str | bool) -> None:
         await self._session.set_option(name, value)
+
+    async def components(self) -> Sequence[ComponentStatus]:
+        return await self._service.components(self._session.id)
+
+    async def switch_component(self, name: str, *, on: bool) -> None:
+        await self._session.switch_components(SessionComponents().switched(on, name))
 
     async def login(self) -> AgentLogin | None:
         return await self._session.login()

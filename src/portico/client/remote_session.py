@@ -5,7 +5,7 @@ turn, the log is recovered as by any host that starts, and the turn ends here li
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
 
 from portico.client.client_session import ClientTurn
@@ -15,6 +15,7 @@ from portico.client.server_calls import ServerAddress, ServerCalls
 from portico.client.session import Session
 from portico.config.paths import state_folder
 from portico.config.server_files import ServerFiles
+from portico.domain.components import ComponentStatus
 from portico.domain.errors import PorticoError, ServerLost, SessionBusy, SessionNotFound
 from portico.domain.events import AnyPayload, Event, PromptSubmitted, SessionStarted
 from portico.domain.ids import SessionId
@@ -123,6 +124,12 @@ class RemoteSession:
 
     async def set_option(self, name: str, value: str | bool) -> None:
         await self.served.set_option(name, value)
+
+    async def components(self) -> Sequence[ComponentStatus]:
+        return await self.served.components()
+
+    async def switch_component(self, name: str, *, on: bool) -> None:
+        await self.served.switch_components(**{"on" if on else "off": [name]})
 
     async def login(self) -> AgentLogin | None:
         """None: the agent can ask only the process that started it."""

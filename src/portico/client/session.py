@@ -17,6 +17,7 @@ from portico.api.value_reader import from_proposal, from_restored, from_state, f
 from portico.client.attachments import to_attachments
 from portico.client.server_calls import ServerCalls
 from portico.domain import codecs
+from portico.domain.components import ComponentStatus
 from portico.domain.errors import InvalidInput, MalformedEvent, SessionNotFound
 from portico.domain.events import Event, PermissionRequested, ProposalUpdated, QuestionAsked
 from portico.domain.ids import SessionId
@@ -161,6 +162,29 @@ class Session:
         async with self._calls.client() as (client, headers):
             await client.set_session_config(request, headers=headers)
 
+    async def components(self) -> list[ComponentStatus]:
+        """The components that the chain of the session can have, with the state of each."""
+        request = pb.ListComponentsRequest(session_id=self.id)
+        async with self._calls.client() as (client, headers):
+            found = await client.list_components(request, headers=headers)
+        return [
+            ComponentStatus(
+                name=one.name,
+                state=read_enum(one.state) or "off",
+                reason=one.reason,
+                origin=one.origin,
+                summary=one.summary,
+                fixed=one.fixed,
+            )
+            for one in found.components
+        ]
+
+    async def switch_components(self, *, on: Sequence[str] = (), off: Sequence[str] = ()) -> None:
+        """Switch components on and off for this session, from the next prompt on."""
+        request = pb.SwitchComponentsRequest(session_id=self.id, on=list(on), off=list(off))
+        async with self._calls.client() as (client, headers):
+            await client.switch_components(request, headers=headers)
+
     async def call_extension(self, method: str, params: dict[str, Any] | None = None) -> Any:
         """Call an extension method of the agent, such as `_vendor/method`, and return its result.
 
@@ -187,6 +211,22 @@ class Session:
         request = pb.SetReviewModeRequest(session_id=self.id, mode=to_enum(pb.ReviewMode, mode))
         async with self._calls.client() as (client, headers):
             await client.set_review_mode(request, headers=headers)
+
+    async def hand_off(self, agent: str = "", *, mode: ReviewMode | None = None) -> "Session":
+        """Continue with another agent, in a new session whose first prompt brings a summary of this one.
+
+        Without a name it is the default agent, and without a mode the review mode of this session.
+        """
+        request = pb.HandOffSessionRequest(
+            session_id=self.id,
+            agent=agent,
+            mode=pb.ReviewMode.UNSPECIFIED if mode is None else to_enum(pb.ReviewMode, mode),
+        )
+        async with self._calls.client() as (client, headers):
+            started = await client.hand_off_session(request, headers=headers)
+        if started.session is None or started.session.summary is None:
+            raise SessionNotFound(f"There is no session {self.id}.")
+        return Session(self._calls, from_summary(started.session.summary))
 
     async def proposals(self) -> list[ProposalUpdated]:
         """The open proposals, oldest first."""

@@ -4,12 +4,14 @@
 |--------------------------------|----------------------------------------------------------|
 | `--no-component`               | off                                                      |
 | `--component`                  | on                                                       |
+| the session                    | on or off, as a person chose in a door                   |
 | `components` of the settings   | on, off or options; the user's, then a trusted folder's  |
 | otherwise                      | as built in; a package's component is off                |
 """
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,6 +19,7 @@ import msgspec
 from portico.components.component import Component
 from portico.components.entry_points import installed_components, is_trusted, load_installed_component
 from portico.config.settings import ComponentSetting, Settings
+from portico.domain.components import SessionComponents
 from portico.domain.errors import InvalidInput
 
 
@@ -42,10 +45,15 @@ def component_class(path: str) -> Callable[[], Component]:
 
 
 class ComponentSwitches(msgspec.Struct, frozen=True, kw_only=True):
-    """The components that the flags of one command switch on and off."""
+    """The components that the flags of one command switch on and off, and those that a session does."""
 
     on: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
+    session: SessionComponents = SessionComponents()
+
+    def of(self, session: SessionComponents) -> "ComponentSwitches":
+        """The same flags with the choice of one session."""
+        return ComponentSwitches(on=self.on, off=self.off, session=session)
 
 
 class ComponentChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +73,8 @@ class ComponentRegistry:
 
     def __init__(self, built_in: Mapping[str, BuiltInComponent]) -> None:
         self._built_in = built_in
+        self.failures: dict[tuple[Path, str], str] = {}
+        """Why the last chain of a workspace had to leave a component out."""
         self._made: dict[str, Component] = {}
 
     def choices(self, settings: Settings, switches: ComponentSwitches) -> list[ComponentChoice]:
@@ -99,7 +109,7 @@ class ComponentRegistry:
 
     def chosen(self, settings: Settings, switches: ComponentSwitches) -> list[ComponentChoice]:
         """The components that are on."""
-        if not settings.components and not switches.on:
+        if not settings.components and not switches.on and not switches.session.on:
             # The packages need not be looked at, since theirs are on by name only.
             return [one for one in self._built_in_choices(settings, switches) if one.on]
         return [one for one in self.choices(settings, switches) if one.on]
@@ -125,6 +135,13 @@ class ComponentRegistry:
             made = self._made.setdefault(choice.name, made)
         return made
 
+    def note_failure(self, workspace: Path, name: str, problem: str | None) -> None:
+        """Remember why a chain had to leave a component out; None when it works."""
+        if problem is None:
+            self.failures.pop((workspace, name), None)
+        else:
+            self.failures[workspace, name] = problem
+
     async def close(self) -> None:
         while self._made:
             _, component = self._made.popitem()
@@ -145,6 +162,10 @@ def _choose(
         on, reason = False, "--no-component"
     elif name in switches.on:
         on, reason = True, "--component"
+    elif name in switches.session.off:
+        on, reason = False, "this session"
+    elif name in switches.session.on:
+        on, reason = True, "this session"
     elif setting is not None:
         on, reason = setting is not False, "settings"
     options = setting if isinstance(setting, dict) else {}

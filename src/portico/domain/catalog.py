@@ -81,8 +81,12 @@ class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PromptBlank(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A place in a prompt for the person to fill in, or may do if it has a default."""
+    """A place in a prompt for the person to fill in, or may do if it has a default.
+
+    `session` is its value in the session variables, which comes before the default.
+    """
 
     name: str
     description: str = ""
     default: str | None = None
+    session: str | None = None

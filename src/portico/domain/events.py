@@ -4,7 +4,6 @@ A payload is one frozen struct per kind. The store keeps its JSON, in camelCase,
 of agents that Portico does not need to understand stay as the JSON they came in (`msgspec.Raw`).
 """
 
-from datetime import UTC, datetime
 from typing import ClassVar, Literal, get_args
 
 import msgspec
@@ -13,13 +12,8 @@ from msgspec import UNSET, Raw, UnsetType
 from portico.domain.errors import ErrorCode, ErrorDetails
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.problems import FileProblems
-from portico.domain.reviews import (
-    CheckpointMoment,
-    ProposalOrigin,
-    ProposalStatus,
-    ProposedFile,
-    ReviewMode,
-)
+from portico.domain.reviews import CheckpointMoment, ProposalOrigin, ProposalStatus, ProposedFile, ReviewMode
+from portico.domain.timestamps import format_time
 from portico.domain.turns import TurnState
 from portico.domain.values import (
     AgentCommand,
@@ -41,9 +35,6 @@ from portico.domain.values import (
     ToolStatus,
     Value,
 )
-
-CHANGED_OUTSIDE_REVIEW = "changed_outside_review"
-"""The code of a notice about files of the person that changed during a turn that must not touch them."""
 
 
 class Payload(Value, frozen=True):
@@ -244,6 +235,14 @@ class ConfigUpdated(Payload, frozen=True):
     chosen: tuple[str, ...] = ()
 
 
+class ComponentsUpdated(Payload, frozen=True):
+    """The components that the session switches on and off from now on, whatever the settings say."""
+
+    kind = "components_updated"
+    on: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+
+
 class TitleUpdated(Payload, frozen=True):
     kind = "title_updated"
     title: str
@@ -253,7 +252,8 @@ class Notice(Payload, frozen=True):
     """Something worth telling that stops nothing; `raw` is what the agent sent, if anything.
 
     `details` may have many lines and says more than `text`. A `code` names the situation for programs;
-    then `paths` are the files it is about, and restoring `checkpoint_id` puts them back.
+    then `paths` are the files it is about, restoring `checkpoint_id` puts them back, and `other_session_id` is
+    the session it refers to.
     """
 
     kind = "notice"
@@ -266,6 +266,7 @@ class Notice(Payload, frozen=True):
     code: str | None = None
     paths: tuple[str, ...] = ()
     checkpoint_id: str | None = None
+    other_session_id: str | None = None
 
 
 class ErrorReported(Payload, frozen=True):
@@ -359,6 +360,7 @@ AnyPayload = (
     | UsageUpdated
     | CommandsUpdated
     | ConfigUpdated
+    | ComponentsUpdated
     | TitleUpdated
     | ProposalUpdated
     | CheckpointCreated
@@ -392,9 +394,3 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def timestamp(self) -> str:
         return format_time(self.at)
-
-
-def format_time(at_ms: int) -> str:
-    """RFC 3339 in UTC, to the millisecond."""
-    moment = datetime.fromtimestamp(at_ms / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

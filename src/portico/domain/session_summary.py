@@ -2,7 +2,15 @@
 
 import msgspec
 
-from portico.domain.events import Event, PromptSubmitted, SessionStarted, StateChanged, TitleUpdated
+from portico.domain.components import SessionComponents
+from portico.domain.events import (
+    ComponentsUpdated,
+    Event,
+    PromptSubmitted,
+    SessionStarted,
+    StateChanged,
+    TitleUpdated,
+)
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.reviews import ReviewMode
 from portico.domain.turns import TurnState
@@ -19,6 +27,7 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     agent_command: tuple[str, ...] = ()
     reads_only: bool = False
     mode: ReviewMode = "direct"
+    components: SessionComponents = SessionComponents()
     title: str = ""
     titled: bool = False
     state: TurnState = TurnState.IDLE
@@ -55,6 +64,8 @@ def fold(summary: SessionSummary | None, event: Event) -> SessionSummary:
             changes["title"] = one_line(text)
         case TitleUpdated(title=title):
             changes |= {"title": one_line(title), "titled": True}
+        case ComponentsUpdated(on=on, off=off):
+            changes["components"] = SessionComponents(on=on, off=off)
         case SessionStarted(agent=agent, agent_command=command, mode=mode, forked_from=forked_from):
             changes |= {"agent": agent, "agent_command": command, "mode": mode}
             if forked_from is not None:

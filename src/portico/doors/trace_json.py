@@ -7,7 +7,7 @@ from portico.conductor.observer import ClosedBy
 from portico.conductor.tracing.reader import TracedChain, TraceFile, UnreadableLine
 from portico.conductor.tracing.records import ChainClosed, ChainDirection, TraceFault, TraceFrame
 from portico.conductor.tracing.steps import FrameKind, TraceFollower, TraceStep
-from portico.domain.events import format_time
+from portico.domain.timestamps import format_time
 from portico.doors.terminal.trace.frame_summary import gist
 from portico.rpc.messages import ErrorObject, RequestId
 

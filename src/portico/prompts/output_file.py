@@ -44,14 +44,13 @@ class OutputFile:
         whole = provenance.complete or now is None
         path = self.path if now == self._before and whole else _free_path(self.path)
         before = now if path == self.path else self._before
-        data = f"{text.rstrip()}\n" if text.strip() else ""
-        provenance = msgspec.structs.replace(provenance, text_fingerprint=_digest(data))
+        data, provenance = as_written(text, provenance)
         try:
             if _is_markdown(path):
-                real_path.replace_content(path, _with_front_matter(data, provenance, before).encode())
+                real_path.replace_content(path, with_front_matter(data, provenance, before).encode())
             else:
                 real_path.replace_content(path, data.encode())
-                real_path.replace_content(_sidecar(path), _as_json(provenance))
+                real_path.replace_content(_sidecar(path), provenance_json(provenance))
         except OSError as error:
             raise InvalidInput(
                 f"{path} cannot be written: {error.strerror}.",
@@ -93,6 +92,12 @@ class OutputFile:
             return None
 
 
+def as_written(text: str, provenance: RunProvenance) -> tuple[str, RunProvenance]:
+    """Return an answer as a file has it, and its provenance with the fingerprint of that."""
+    data = f"{text.rstrip()}\n" if text.strip() else ""
+    return data, msgspec.structs.replace(provenance, text_fingerprint=_digest(data))
+
+
 class _Sidecar(msgspec.Struct, rename="camel"):
     text_fingerprint: str | None = None
 
@@ -107,7 +112,8 @@ def without_provenance(text: str, *, drop_fields: bool = False) -> str:
     return body if drop_fields or not others.strip() else f"---\n{others}---\n\n{body}"
 
 
-def _with_front_matter(text: str, provenance: RunProvenance, before: bytes | None) -> str:
+def with_front_matter(text: str, provenance: RunProvenance, before: bytes | None = None) -> str:
+    """Return a Markdown text with its provenance as front matter, which keeps the other fields of the file before."""
     front = _FRONT.match((before or b"").decode("utf-8", "replace"))
     kept = _OURS.sub("", front["fields"]) if front else ""
     lines = [
@@ -128,7 +134,7 @@ def _free_path(path: Path) -> Path:
     )
 
 
-def _as_json(provenance: RunProvenance) -> bytes:
+def provenance_json(provenance: RunProvenance) -> bytes:
     return msgspec.json.format(msgspec.json.encode(provenance_fields(provenance)), indent=2) + b"\n"
 
 

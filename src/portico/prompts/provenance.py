@@ -11,8 +11,8 @@ from portico.domain.events import (
     PromptSubmitted,
     TurnEnded,
     UsageUpdated,
-    format_time,
 )
+from portico.domain.timestamps import format_time
 from portico.domain.turns import TurnState
 from portico.domain.values import PromptReference
 

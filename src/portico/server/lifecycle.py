@@ -23,7 +23,7 @@ from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions
 from portico.client.discovery import RunningServer, UnprovenServer, find_server
 from portico.config.server_files import ServerFiles, ServerRecord
 from portico.domain.errors import InvalidInput, StoreFailed
-from portico.domain.events import format_time
+from portico.domain.timestamps import format_time
 from portico.doors.http.admission import StreamLimit
 from portico.doors.http.app import build_app
 from portico.doors.http.asgi import ASGIApp

@@ -8,8 +8,9 @@ from msgspec import Raw
 
 from portico.acp.extension_handlers import RESERVED_PREFIXES, check_extension_name
 from portico.acp.session_id import with_session_id
+from portico.domain.components import SessionComponents
 from portico.domain.errors import InvalidInput, SessionBusy
-from portico.domain.events import AnyPayload, Notice, TurnEnded
+from portico.domain.events import AnyPayload, ComponentsUpdated, Notice, TurnEnded
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.turns import TurnEvent, TurnState
@@ -42,6 +43,7 @@ class OpenSession:
         self._turn: Turn | None = None
         self._writer = writer
         self._restart: asyncio.Task[None] | None = None
+        self._switching = asyncio.Lock()
 
     @property
     def id(self) -> SessionId:
@@ -199,6 +201,20 @@ class OpenSession:
         await self._stop_restart()
         await self.runtime.change_mode(mode)
         await self.record(self.runtime.started_event())
+
+    async def switch_components(self, change: SessionComponents) -> None:
+        """Switch components on and off for this session. They join or leave its chain with the next prompt.
+
+        InvalidInput for an unknown component, and for one that flags or the user's trust decide.
+        """
+        runtime = self.runtime
+        if runtime.ports.components is None:
+            raise InvalidInput("Sessions of this process have no components.")
+        async with self._switching:
+            chosen = await runtime.ports.components.switch(runtime.workspace, runtime.components, change)
+            if chosen != runtime.components:
+                runtime.components = chosen
+                await self.record(ComponentsUpdated(on=chosen.on, off=chosen.off))
 
     async def renew_agent(self, spec: AgentSpec) -> bool:
         """Use an agent with this environment from now on; False in the middle of a turn."""

@@ -9,7 +9,9 @@ from typing import Protocol
 
 import msgspec
 
+from portico.acp import _schema as acp
 from portico.acp.extensions import SessionPlacement
+from portico.domain.components import ComponentStatus, SessionComponents
 from portico.domain.drafts import SessionDraft
 from portico.domain.events import AnyPayload, Event
 from portico.domain.ids import SessionId
@@ -147,6 +149,8 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     command: tuple[str, ...]
     env: dict[str, str] = {}
+    components: SessionComponents = SessionComponents()
+    """What the session wants of the chain before the agent."""
     keys: tuple[str, ...] | None = ()
     """Provider key variables that the agent gets; None for all, if it may use any provider."""
     install_hint: str | None = None
@@ -342,6 +346,25 @@ class ProblemReports(Protocol):
         ...
 
 
+class ComponentCatalog(Protocol):
+    """The components that chains to agents can have."""
+
+    async def statuses(
+        self, workspace: Path, chosen: SessionComponents, agent: acp.AgentCapabilities
+    ) -> Sequence[ComponentStatus]:
+        """The state of each in the chain of a session."""
+        ...
+
+    async def switch(
+        self, workspace: Path, chosen: SessionComponents, change: SessionComponents
+    ) -> SessionComponents:
+        """What a session has chosen after a change; only what differs from the settings.
+
+        InvalidInput for an unknown name, and for one that flags or the user's trust decide.
+        """
+        ...
+
+
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """The ports of one host, chosen when it is built."""
 
@@ -353,4 +376,5 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     confined: IsConfined = _not_confined
     limits: SessionTimeouts = SessionTimeouts()
     problems: ProblemReports | None = None
+    components: ComponentCatalog | None = None
     version: str = ""

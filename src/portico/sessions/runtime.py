@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
@@ -49,6 +50,8 @@ class SessionRuntime:
         self.workspace = Path(summary.workspace)
         self.spec = spec
         self.reads_only = summary.reads_only
+        self.components = summary.components
+        """What the session has switched. The agent is restarted for it when it is next needed."""
         self.ports = ports
         self.journal = Journal(self.id, ports.store, ports.clock, pool.backlog, last_seq=summary.last_seq)
         self.review = TurnReview(
@@ -149,8 +152,10 @@ class SessionRuntime:
         )
 
     async def connect(self) -> AgentConnection:
-        """Start the agent if it is not running."""
-        if self.connection is None or not self.connection.alive:
+        """Start the agent if it is not running, or runs with other components than the session has now."""
+        spec = msgspec.structs.replace(self.spec, components=self.components)
+        connection = self.connection
+        if connection is None or not connection.alive or connection.spec.components != spec.components:
             await self.disconnect()
             await self.review.open()
             folder = self.review.folder
@@ -158,8 +163,9 @@ class SessionRuntime:
                 self.workspace, None if folder == self.workspace else folder, self.reads_only
             )
             self.editor = self._open_editor(place.folder)
-            self.connection = await self._pool.take(self.spec, place, self.editor, self)
-        return self.connection
+            self.connection = await self._pool.take(spec, place, self.editor, self)
+            return self.connection
+        return connection
 
     async def change_mode(self, mode: ReviewMode) -> None:
         """Change the review mode. The agent is restarted, since it may work in another folder."""

@@ -100,11 +100,17 @@ def _checksums(connection: sqlite3.Connection) -> None:
         connection.text_factory = text_factory
 
 
+def _session_components(connection: sqlite3.Connection) -> None:
+    """Add the components that a session has switched; older sessions had those of the settings."""
+    connection.execute("ALTER TABLE sessions ADD COLUMN components TEXT NOT NULL DEFAULT '{}'")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _events_and_sessions,
     _drafts_and_standing_events,
     _review_modes,
     _checksums,
+    _session_components,
 )
 
 

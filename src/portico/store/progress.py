@@ -15,8 +15,8 @@ from typing import Literal, assert_never
 import msgspec
 
 from portico.domain import codecs
-from portico.domain.events import format_time
 from portico.domain.ids import SessionId
+from portico.domain.timestamps import format_time
 from portico.store.connection import fetch_lenient, transaction
 
 _COMPACT_BYTES = 256 * 1024

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.domain import codecs
+from portico.domain.components import SessionComponents
 from portico.domain.drafts import SessionDraft
 from portico.domain.errors import StoreFailed
 from portico.domain.events import AnyPayload, Event, Notice
@@ -36,6 +37,7 @@ class SummaryRow(NamedTuple):
     agent_command: str
     reads_only: int
     mode: str
+    components: str
     title: str
     titled: int
     state: str
@@ -107,6 +109,7 @@ def summary_row(summary: SessionSummary) -> SummaryRow:
         agent_command=msgspec.json.encode(summary.agent_command).decode(),
         reads_only=int(summary.reads_only),
         mode=summary.mode,
+        components=msgspec.json.encode(summary.components).decode(),
         title=summary.title,
         titled=int(summary.titled),
         state=summary.state.value,
@@ -123,6 +126,7 @@ def summary_of(row: SummaryRow) -> SessionSummary:
         codecs.convert(tuple(row), SummaryRow)
         state = TurnState(row.state)
         mode = codecs.convert(row.mode, ReviewMode)
+        components = codecs.decode_json(row.components, SessionComponents)
         agent_command = codecs.decode_json(row.agent_command, tuple[str, ...])
     except ValueError as error:
         raise StoreFailed(
@@ -136,6 +140,7 @@ def summary_of(row: SummaryRow) -> SessionSummary:
         agent_command=agent_command,
         reads_only=bool(row.reads_only),
         mode=mode,
+        components=components,
         title=row.title,
         titled=bool(row.titled),
         state=state,

@@ -50,7 +50,7 @@ export class SessionNotifications implements vscode.Disposable {
   }
 
   #look(before: SessionMap, now: SessionMap): void {
-    const { chat, folders } = this.#services;
+    const { chat, folders, toldElsewhere } = this.#services;
     const asking = new Set(this.#asked.values());
     if (chat.isVisible) {
       for (const requestId of this.#asked.keys()) this.#notifications.close(requestId);
@@ -65,8 +65,8 @@ export class SessionNotifications implements vscode.Disposable {
     }
     for (const { sessionId, kind } of noticesBetween(before, now)) {
       const session = now.get(sessionId);
-      if (kind !== "asks" && session !== undefined && folders.contains(session))
-        void this.#tellEnd(session, kind);
+      if (kind === "asks" || toldElsewhere.has(sessionId)) continue;
+      if (session !== undefined && folders.contains(session)) void this.#tellEnd(session, kind);
     }
   }
 

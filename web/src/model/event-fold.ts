@@ -160,6 +160,7 @@ export class EventFold {
       case "usageUpdated":
       case "commandsUpdated":
       case "configUpdated":
+      case "componentsUpdated":
       case "titleUpdated":
       case "editorRequested":
       case "editorReplied":

@@ -60,6 +60,7 @@ export function applyEvent(detail: SessionDetail, event: Event): SessionDetail {
       const mode = MODES[payload.value.mode];
       return mode === undefined ? detail : withSummary(detail, { mode });
     }
+    case "componentsUpdated":
     case "checkpointCreated":
     case "checkpointRestored":
     case "editorRequested":

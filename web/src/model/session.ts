@@ -7,6 +7,7 @@ import { computed, effect, signal, type ReadonlySignal, type Signal } from "@pre
 import type { Gateway } from "../gateway/gateway";
 import { browserEnvironment, type Cancel, type Environment } from "../gateway/environment";
 import type {
+  Component,
   Desk,
   KeptPrompt,
   PromptPiece,
@@ -188,6 +189,15 @@ class Session implements SessionModel {
   async setMode(mode: ReviewMode): Promise<void> {
     const set = await this.#try(() => this.#gateway.client.setReviewMode({ sessionId: this.id, mode }));
     if (set?.session !== undefined) this.#feed.accept(set.session);
+  }
+
+  async listComponents(): Promise<readonly Component[] | undefined> {
+    return (await this.#try(() => this.#gateway.client.listComponents({ sessionId: this.id })))?.components;
+  }
+
+  async switchComponent(name: string, on: boolean): Promise<readonly Component[] | undefined> {
+    const request = { sessionId: this.id, ...(on ? { on: [name] } : { off: [name] }) };
+    return (await this.#try(() => this.#gateway.client.switchComponents(request)))?.components;
   }
 
   async unqueue(promptId: string): Promise<void> {

@@ -2,6 +2,7 @@
 
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import type {
+  Component,
   Desk,
   KeptPrompt,
   PromptPiece,
@@ -241,6 +242,9 @@ export interface SessionModel {
   decide(decisions: readonly Decision[]): Promise<void>;
   reply(requestId: string, action: "accept" | "decline" | "cancel", content?: object): Promise<void>;
   setOption(optionId: string, value: string | boolean): Promise<void>;
+  listComponents(): Promise<readonly Component[] | undefined>;
+  /** Switches a component from the next prompt on; all of them after that. */
+  switchComponent(name: string, on: boolean): Promise<readonly Component[] | undefined>;
   /** Lets changes reach the files another way from now on. */
   setMode(mode: ReviewMode): Promise<void>;
   unqueue(promptId: string): Promise<void>;

@@ -15,7 +15,7 @@ from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
 from connectrpc.server import ConnectASGIApplication, DEFAULT_READ_MAX_BYTES, Endpoint
 from protobuf import DescService
 from . import agent_pb
-from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, RunPromptRequest, RunPromptResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable
     from connectrpc.codec import Codec
@@ -55,6 +55,9 @@ class AgentService(Protocol):
     async def fork_session(self, request: ForkSessionRequest, ctx: RequestContext[ForkSessionRequest, ForkSessionResponse], /) -> ForkSessionResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
+    async def hand_off_session(self, request: HandOffSessionRequest, ctx: RequestContext[HandOffSessionRequest, HandOffSessionResponse], /) -> HandOffSessionResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
     async def clear_session(self, request: ClearSessionRequest, ctx: RequestContext[ClearSessionRequest, ClearSessionResponse], /) -> ClearSessionResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -83,6 +86,12 @@ class AgentService(Protocol):
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def set_session_config(self, request: SetSessionConfigRequest, ctx: RequestContext[SetSessionConfigRequest, SetSessionConfigResponse], /) -> SetSessionConfigResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def list_components(self, request: ListComponentsRequest, ctx: RequestContext[ListComponentsRequest, ListComponentsResponse], /) -> ListComponentsResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def switch_components(self, request: SwitchComponentsRequest, ctx: RequestContext[SwitchComponentsRequest, SwitchComponentsResponse], /) -> SwitchComponentsResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def call_extension(self, request: CallExtensionRequest, ctx: RequestContext[CallExtensionRequest, CallExtensionResponse], /) -> CallExtensionResponse:
@@ -122,6 +131,9 @@ class AgentService(Protocol):
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_prompt(self, request: GetPromptRequest, ctx: RequestContext[GetPromptRequest, GetPromptResponse], /) -> GetPromptResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def run_prompt(self, request: RunPromptRequest, ctx: RequestContext[RunPromptRequest, RunPromptResponse], /) -> AsyncIterator[RunPromptResponse]:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_todos(self, request: GetTodosRequest, ctx: RequestContext[GetTodosRequest, GetTodosResponse], /) -> GetTodosResponse:
@@ -303,6 +315,17 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                     ),
                     function=svc.fork_session,
                 ),
+                "/portico.v1.AgentService/HandOffSession": Endpoint.unary(
+                    method=MethodInfo(
+                        name="HandOffSession",
+                        service_name="portico.v1.AgentService",
+                        input=HandOffSessionRequest,
+                        output=HandOffSessionResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.hand_off_session,
+                ),
                 "/portico.v1.AgentService/ClearSession": Endpoint.unary(
                     method=MethodInfo(
                         name="ClearSession",
@@ -412,6 +435,28 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.UNARY,
                     ),
                     function=svc.set_session_config,
+                ),
+                "/portico.v1.AgentService/ListComponents": Endpoint.unary(
+                    method=MethodInfo(
+                        name="ListComponents",
+                        service_name="portico.v1.AgentService",
+                        input=ListComponentsRequest,
+                        output=ListComponentsResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.list_components,
+                ),
+                "/portico.v1.AgentService/SwitchComponents": Endpoint.unary(
+                    method=MethodInfo(
+                        name="SwitchComponents",
+                        service_name="portico.v1.AgentService",
+                        input=SwitchComponentsRequest,
+                        output=SwitchComponentsResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.switch_components,
                 ),
                 "/portico.v1.AgentService/CallExtension": Endpoint.unary(
                     method=MethodInfo(
@@ -555,6 +600,17 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.UNARY,
                     ),
                     function=svc.get_prompt,
+                ),
+                "/portico.v1.AgentService/RunPrompt": Endpoint.server_stream(
+                    method=MethodInfo(
+                        name="RunPrompt",
+                        service_name="portico.v1.AgentService",
+                        input=RunPromptRequest,
+                        output=RunPromptResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.SERVER_STREAM,
+                    ),
+                    function=svc.run_prompt,
                 ),
                 "/portico.v1.AgentService/GetTodos": Endpoint.unary(
                     method=MethodInfo(

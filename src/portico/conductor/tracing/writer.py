@@ -31,7 +31,7 @@ from portico.conductor.tracing.records import (
 )
 from portico.conductor.tracing.redaction import FrameRedactor
 from portico.domain.errors import InvalidInput
-from portico.domain.events import format_time
+from portico.domain.timestamps import format_time
 from portico.rpc.frames import Direction as WireDirection
 from portico.rpc.frames import Tap
 from portico.rpc.messages import Fault, Message, decode_frame

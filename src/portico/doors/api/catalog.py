@@ -17,10 +17,13 @@ from portico.domain.catalog import (
     PromptEntry,
     ProviderEntry,
 )
+from portico.domain.events import Event
+from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
 from portico.doors.path_search import PathMatch
 from portico.sessions.ports import AgentSpec
+from portico.sessions.turn import TurnPrompt
 
 
 class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +35,35 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str
     default_agent: str
     home: str
+
+
+class PromptRunPlan(Protocol):
+    """A prompt that is filled in: how to open its session, what to send, and its result after the turn."""
+
+    @property
+    def spec(self) -> AgentSpec: ...
+
+    @property
+    def mode(self) -> ReviewMode: ...
+
+    @property
+    def reads_only(self) -> bool: ...
+
+    @property
+    def prompt(self) -> TurnPrompt: ...
+
+    @property
+    def has_own_limits(self) -> bool:
+        """Whether its agent was started with limits that hold for this run only."""
+        ...
+
+    def take(self, event: Event) -> None:
+        """Record an event of the turn."""
+        ...
+
+    async def finish(self, session_id: SessionId) -> pb.PromptRunResult:
+        """The result of the run. Writes the output file, if the prompt has one."""
+        ...
 
 
 class Catalog(Protocol):
@@ -90,6 +122,10 @@ class Catalog(Protocol):
 
     async def prompt(self, workspace: Path, name: str) -> Sequence[str | PromptBlank]:
         """A prompt in pieces, with its defaults filled in. InvalidInput if it cannot be used."""
+        ...
+
+    async def prepare_run(self, workspace: Path, request: pb.RunPromptRequest) -> PromptRunPlan:
+        """Fill in a prompt and prepare its run. InvalidInput if it cannot be used, or a value is wrong."""
         ...
 
     async def settings(self, workspace: Path) -> tuple[Sequence[SettingDescription], Sequence[str]]:

@@ -212,6 +212,7 @@ def _notice(payload: events.Notice) -> pb.Notice:
         code=payload.code or "",
         paths=list(payload.paths),
         checkpoint_id=payload.checkpoint_id,
+        other_session_id=payload.other_session_id,
     )
 
 
@@ -279,6 +280,10 @@ def _config_updated(payload: events.ConfigUpdated) -> pb.ConfigUpdated:
     return pb.ConfigUpdated(options=to_options(payload.options), chosen=list(payload.chosen))
 
 
+def _components_updated(payload: events.ComponentsUpdated) -> pb.ComponentsUpdated:
+    return pb.ComponentsUpdated(on=list(payload.on), off=list(payload.off))
+
+
 def _title_updated(payload: events.TitleUpdated) -> pb.TitleUpdated:
     return pb.TitleUpdated(title=payload.title)
 
@@ -338,6 +343,7 @@ ENCODERS: dict[type[events.AnyPayload], Callable[[Any], Message[Any]]] = {
     events.UsageUpdated: to_usage,
     events.CommandsUpdated: _commands_updated,
     events.ConfigUpdated: _config_updated,
+    events.ComponentsUpdated: _components_updated,
     events.TitleUpdated: _title_updated,
     events.ProposalUpdated: to_proposal,
     events.CheckpointCreated: _checkpoint_created,

@@ -6,27 +6,25 @@ from pathlib import Path
 
 from connectrpc.codec import proto_binary_codec
 
-from portico.api.fields import one_of, to_time
+from portico.api.fields import to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
 from portico.config.setting_descriptions import SettingDescription
-from portico.domain.catalog import DownloadEntry, PromptBlank, PromptEntry
+from portico.domain.catalog import DownloadEntry
 from portico.domain.errors import InvalidInput
 from portico.doors.api.error_interceptor import ErrorInterceptor
 from portico.doors.api.json_codec import BoundedJsonCodec
-from portico.doors.api.review_calls import ReviewCalls
+from portico.doors.api.prompt_calls import PromptCalls
 from portico.doors.api.session_calls import Context
 from portico.doors.api.session_messages import page_size, require_session_id
 from portico.doors.api.streams import merge_streams
-from portico.files.deadline import within_deadline
-from portico.files.workspace import is_folder
 
 FOUND_FILES = 50
 MAX_REQUEST_BYTES = 48 * 1024 * 1024
 """Fits a prompt with the largest attachments; a larger request is refused."""
 
 
-class ApiService(ReviewCalls):
+class ApiService(PromptCalls):
     """AgentService of this host."""
 
     async def get_server_info(
@@ -160,18 +158,6 @@ class ApiService(ReviewCalls):
             files=[pb.FoundFile(path=one.path, matched=list(one.places)) for one in found]
         )
 
-    async def list_prompts(self, request: pb.ListPromptsRequest, _: Context, /) -> pb.ListPromptsResponse:
-        return pb.ListPromptsResponse(
-            prompts=[
-                _kept_prompt(one)
-                for one in await self._catalog.prompts(await self._folder(request.workspace))
-            ]
-        )
-
-    async def get_prompt(self, request: pb.GetPromptRequest, _: Context, /) -> pb.GetPromptResponse:
-        pieces = await self._catalog.prompt(await self._folder(request.workspace), request.name)
-        return pb.GetPromptResponse(pieces=[_piece(one) for one in pieces])
-
     async def get_settings(self, request: pb.GetSettingsRequest, _: Context, /) -> pb.GetSettingsResponse:
         settings, problems = await self._catalog.settings(await self._folder(request.workspace))
         return pb.GetSettingsResponse(settings=[_setting(one) for one in settings], problems=list(problems))
@@ -203,12 +189,6 @@ class ApiService(ReviewCalls):
         self._catalog.revoke_approval(request.approval_id)
         return pb.RevokeApprovalResponse()
 
-    async def _folder(self, workspace: str) -> Path:
-        """The folder of a request, or the server's. It may be gone. Raises InvalidInput for an invalid path."""
-        folder = Path(workspace) if workspace else self._catalog.workspace
-        await within_deadline(lambda: is_folder(folder))
-        return folder
-
 
 def stream_paths() -> frozenset[str]:
     """Paths of the streaming calls of the contract."""
@@ -227,35 +207,6 @@ def asgi_application(service: ApiService) -> AgentServiceASGIApplication:
         interceptors=[ErrorInterceptor()],
         read_max_bytes=MAX_REQUEST_BYTES,
         codecs=[proto_binary_codec(), BoundedJsonCodec()],
-    )
-
-
-def _piece(piece: str | PromptBlank) -> pb.PromptPiece:
-    if isinstance(piece, str):
-        return pb.PromptPiece(piece=one_of("text", piece))
-    blank = pb.PromptBlank(name=piece.name, description=piece.description)
-    return pb.PromptPiece(piece=one_of("blank", blank))
-
-
-def _kept_prompt(prompt: PromptEntry) -> pb.KeptPrompt:
-    return pb.KeptPrompt(
-        name=prompt.name,
-        description=prompt.description,
-        origin=pb.PromptOrigin[prompt.origin.upper().replace("-", "_")],
-        problem=prompt.problem,
-        tags=list(prompt.tags),
-        version=prompt.version,
-        variables=[
-            pb.PromptVariable(name=one.name, description=one.description, default_value=one.default)
-            for one in prompt.variables
-        ],
-        model=prompt.model,
-        mode=prompt.mode,
-        output=prompt.output,
-        budget=prompt.budget,
-        fingerprint=prompt.fingerprint,
-        path=prompt.path,
-        warnings=list(prompt.warnings),
     )
 
 

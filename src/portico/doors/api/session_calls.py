@@ -14,6 +14,7 @@ from msgspec import Raw
 from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_service import AgentService
+from portico.domain.components import SessionComponents
 from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import InvalidInput
 from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
@@ -29,6 +30,7 @@ from portico.doors.api.session_messages import (
     read_reply,
     read_todos,
     require_session_id,
+    to_components,
     to_detail,
     to_drafts,
     to_queued,
@@ -150,6 +152,16 @@ class SessionCalls(AgentService):
         self.turn_queue.start_agent_ahead(forked)
         return pb.ForkSessionResponse(session=await self._detail(forked))
 
+    async def hand_off_session(
+        self, request: pb.HandOffSessionRequest, _: Context, /
+    ) -> pb.HandOffSessionResponse:
+        source = await self._service.show(require_session_id(request.session_id))
+        spec = await self._catalog.agent(request.agent, Path(source.workspace))
+        mode = read_review_mode(request.mode)
+        continuation = await self._service.hand_off(source.session_id, spec, mode=mode)
+        self.turn_queue.start_agent_ahead(continuation)
+        return pb.HandOffSessionResponse(session=await self._detail(continuation))
+
     async def clear_session(self, request: pb.ClearSessionRequest, _: Context, /) -> pb.ClearSessionResponse:
         name = require_session_id(request.session_id)
         await self.turn_queue.delete(name, discard_proposals=request.discard_proposals)
@@ -270,6 +282,20 @@ class SessionCalls(AgentService):
         view = await self._service.view(name)
         options = [one for one in view.standing if isinstance(one, ConfigUpdated)]
         return pb.SetSessionConfigResponse(options=to_options(options[0].options) if options else [])
+
+    async def list_components(
+        self, request: pb.ListComponentsRequest, _: Context, /
+    ) -> pb.ListComponentsResponse:
+        found = await self._service.components(require_session_id(request.session_id))
+        return pb.ListComponentsResponse(components=to_components(found))
+
+    async def switch_components(
+        self, request: pb.SwitchComponentsRequest, _: Context, /
+    ) -> pb.SwitchComponentsResponse:
+        name = require_session_id(request.session_id)
+        change = SessionComponents(on=tuple(request.on), off=tuple(request.off))
+        await (await self.turn_queue.open(name)).switch_components(change)
+        return pb.SwitchComponentsResponse(components=to_components(await self._service.components(name)))
 
     async def call_extension(
         self, request: pb.CallExtensionRequest, _: Context, /

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from portico.api.fields import read_enum, to_time
+from portico.api.fields import read_enum, to_enum, to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
 from portico.domain import codecs, events, values
+from portico.domain.components import ComponentStatus
 from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
@@ -52,6 +53,20 @@ def to_summary(listed: SessionListEntry) -> pb.SessionSummary:
         waiting=listed.waiting,
         sandbox=to_sandbox(listed.sandbox),
     )
+
+
+def to_components(found: Iterable[ComponentStatus]) -> list[pb.Component]:
+    return [
+        pb.Component(
+            name=one.name,
+            summary=one.summary,
+            state=to_enum(pb.ComponentState, one.state),
+            reason=one.reason,
+            origin=one.origin,
+            fixed=one.fixed,
+        )
+        for one in found
+    ]
 
 
 def to_detail(view: SessionView, draft: SessionDraft) -> pb.SessionDetail:

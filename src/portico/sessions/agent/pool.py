@@ -1,4 +1,4 @@
-"""Pool of running agents, one process per agent, environment and folder.
+"""Pool of running agents, one process per agent, environment, components and folder.
 
 An agent ends when its last session releases it. A session with a working copy has a process of its own, started in
 that folder: an agent that uses its process's folder must not find the person's files there. Read-only sessions share
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from portico.domain.components import SessionComponents
 from portico.sessions.agent.connection import AgentConnection, AgentWorkspace
 from portico.sessions.log.backlog import Backlog
 from portico.sessions.ports import AgentSpec, Editor, Ports
@@ -23,6 +24,7 @@ class _PoolKey(msgspec.Struct, frozen=True):
     name: str
     command: tuple[str, ...]
     env: tuple[tuple[str, str], ...]
+    components: SessionComponents
     place: AgentWorkspace
 
 
@@ -38,7 +40,7 @@ class AgentPool:
         self, spec: AgentSpec, place: AgentWorkspace, editor: Editor, session: "SessionRuntime"
     ) -> AgentConnection:
         """The connection to the agent, which is started if it is not running."""
-        key = _PoolKey(spec.name, spec.command, tuple(sorted(spec.env.items())), place)
+        key = _PoolKey(spec.name, spec.command, tuple(sorted(spec.env.items())), spec.components, place)
         async with self._starting.setdefault(key, asyncio.Lock()):
             connection = self._running.get(key)
             if connection is None or not connection.alive:

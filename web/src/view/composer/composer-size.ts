@@ -5,10 +5,10 @@ import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
 /** All in pixels, and about: what stands in the row besides choices, and what one of those needs. */
-const OTHERS = 220;
+const OTHERS = 240;
 /** The way that changes take is only an icon there. */
 const NARROW = 420;
-const OTHERS_IF_NARROW = 160;
+const OTHERS_IF_NARROW = 170;
 const LETTER = 7;
 const AROUND_LETTERS = 24;
 const SWITCH = 28;

@@ -1,16 +1,16 @@
 // Options of the next turn: agent, model, mode and other options of the agent. Those that do not fit are in a menu.
 
-import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useComputed, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";
 import type { Agent } from "../../generated/portico/v1/agent_pb";
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
+import { ComponentPicker } from "./component-picker";
 import { choiceWidth, countFitting } from "./composer-size";
 import { OptionControl, type OptionControlProps } from "./option-control";
 import { Picker } from "./picker";
 import { agentChoices, choicesOf, labelOf, sortOptions } from "./picker-choices";
-import { keepInside } from "./popup-position";
+import { PopupButton } from "./popup-button";
 import type { AgentName } from "./prompt-field";
 
 interface PickersProps {
@@ -49,6 +49,7 @@ export function Pickers({ session, gateway, agents, agent, width, onNewSession }
       {inRow < options.length && (
         <MoreOptions options={options.slice(inRow)} session={session} gateway={gateway} />
       )}
+      <ComponentPicker session={session} />
     </div>
   );
 }
@@ -63,57 +64,15 @@ interface MoreOptionsProps extends Omit<OptionControlProps, "option"> {
   readonly options: readonly ConfigOption[];
 }
 
-export function MoreOptions(props: MoreOptionsProps) {
-  const open = useSignal(false);
-  const whole = useRef<HTMLSpanElement>(null);
-  const button = useRef<HTMLButtonElement>(null);
+export function MoreOptions({ options, ...around }: MoreOptionsProps) {
   return (
-    <span
-      class="p-picker"
-      ref={whole}
-      onFocusOut={(event) => {
-        const to = event.relatedTarget;
-        if (!(to instanceof Node && whole.current?.contains(to) === true)) open.value = false;
-      }}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape" || !open.peek() || event.defaultPrevented) return;
-        open.value = false;
-        button.current?.focus();
-        event.preventDefault();
-      }}
-    >
-      <button
-        ref={button}
-        type="button"
-        class="p-icon-button"
-        aria-haspopup="dialog"
-        aria-expanded={open.value}
-        aria-label="More options"
-        title="More options"
-        onClick={() => (open.value = !open.peek())}
-      >
-        <i class="codicon codicon-ellipsis" aria-hidden="true" />
-      </button>
-      {open.value && <Panel {...props} />}
-    </span>
-  );
-}
-
-function Panel({ options, ...around }: MoreOptionsProps) {
-  const panel = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    if (panel.current === null) return;
-    keepInside(panel.current);
-    panel.current.querySelector("button")?.focus();
-  }, []);
-  return (
-    <div class="p-popup p-more-options" role="dialog" aria-label="More options" tabIndex={-1} ref={panel}>
+    <PopupButton label="More options" icon="ellipsis" panelClass="p-more-options">
       {options.map((option) => (
         <div key={option.optionId} class="p-more-row">
           {option.value.case !== "switchedOn" && <span class="p-soft">{labelOf(option)}</span>}
           <OptionControl option={option} {...around} />
         </div>
       ))}
-    </div>
+    </PopupButton>
   );
 }

@@ -7,6 +7,7 @@ export function keepInside(popup: HTMLElement): void {
   const composer = popup.closest(".p-composer");
   if (composer === null) return;
   const frame = composer.getBoundingClientRect();
+  popup.style.marginLeft = popup.style.maxHeight = "";
   popup.style.maxWidth = `${frame.width - 2 * MARGIN}px`;
   const { left, right, top } = popup.getBoundingClientRect();
   const beyond = Math.max(0, right - (frame.right - MARGIN));

@@ -16,8 +16,12 @@ _COMMAND = re.compile(r"/(\S*)\Z")
 _OWN_COMMANDS = (
     AgentCommand(name="options", description="show or change the agent's options", hint="NAME VALUE"),
     AgentCommand(
+        name="components", description="show or switch components of this session", hint="NAME on|off"
+    ),
+    AgentCommand(
         name="proposal", description="show, apply or discard the proposal", hint="diff, apply, discard"
     ),
+    AgentCommand(name="handoff", description="continue with another agent", hint="AGENT"),
     AgentCommand(name="exit", description="exit; the session is kept"),
 )
 _FILE = re.compile(r"(?:\A|(?<=\s))@(\S*)\Z")

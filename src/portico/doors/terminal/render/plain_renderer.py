@@ -8,6 +8,7 @@ from portico.domain.events import (
     CheckpointCreated,
     CheckpointRestored,
     CommandsUpdated,
+    ComponentsUpdated,
     ConfigUpdated,
     EditorReplied,
     EditorRequested,
@@ -106,7 +107,14 @@ class PlainRenderer:
                 self._state.workspace = workspace
             case ProposalUpdated() | CheckpointCreated() | CheckpointRestored() as review:
                 self._review(review, event.session_id)
-            case StateChanged() | Thinking() | CommandsUpdated() | ConfigUpdated() | TitleUpdated():
+            case (
+                StateChanged()
+                | Thinking()
+                | CommandsUpdated()
+                | ConfigUpdated()
+                | ComponentsUpdated()
+                | TitleUpdated()
+            ):
                 pass
             case EditorRequested() | EditorReplied():
                 pass

@@ -15,6 +15,7 @@ from portico.domain.events import (
     CheckpointCreated,
     CheckpointRestored,
     CommandsUpdated,
+    ComponentsUpdated,
     ConfigUpdated,
     EditorReplied,
     EditorRequested,
@@ -129,7 +130,14 @@ class SessionTranscript:
                 yield from self._trouble(trouble, event.session_id)
             case ProposalUpdated() | CheckpointCreated() | CheckpointRestored() as review:
                 yield from self._review(review, event.session_id)
-            case CommandsUpdated() | ConfigUpdated() | TitleUpdated() | EditorRequested() | EditorReplied():
+            case (
+                CommandsUpdated()
+                | ConfigUpdated()
+                | ComponentsUpdated()
+                | TitleUpdated()
+                | EditorRequested()
+                | EditorReplied()
+            ):
                 pass
             case other:
                 assert_never(other)
