@@ -1,6 +1,7 @@
 """`portico components list`, and the flags that switch components in the doors."""
 
 import json
+import shlex
 import sys
 
 from tests.support.program import Portico
@@ -46,6 +47,25 @@ def test_a_folder_that_is_not_trusted_switches_nothing(portico: Portico) -> None
     found = listed(portico)
     assert found["editor"]["state"] == "on"
     assert "evil" not in found
+
+
+def test_the_chain_of_an_agent_is_started_and_says_what_was_left_out(portico: Portico) -> None:
+    words = shlex.split(portico.agent)
+    portico.settings(
+        {
+            "proxies": {"broken": BROKEN},
+            "components": {"broken": True},
+            "agents": {"scripted": {"command": words[0], "args": words[1:]}},
+        }
+    )
+    assert listed(portico)["broken"]["state"] == "on", "it is not tried without an agent"
+    found = listed(portico, "--agent", "scripted")
+    assert found["broken"]["state"] == "failed"
+    assert "no licence" in found["broken"]["reason"]
+    assert found["editor"]["state"] == "on"
+    failed = portico.run("components", "list", "--agent", "nosuch")
+    assert failed.code != 0
+    assert "nosuch" in failed.err
 
 
 def test_an_unknown_component_is_named_with_those_that_there_are(portico: Portico) -> None:

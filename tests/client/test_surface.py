@@ -22,6 +22,7 @@ SURFACE = {
         "discard",
         "discard_choice",
         "finish",
+        "hand_off",
         "id",
         "is_open_elsewhere",
         "notify_extension",

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
+from portico.domain.events import AnyPayload, Notice
+from portico.domain.notice_codes import CHANGED_OUTSIDE_REVIEW
 from portico.review.checkpoints.held_files import SnapshotBounds
 from portico.review.checkpoints.lifecycle import Checkpoints
 from portico.review.outside_changes import OutsideChanges

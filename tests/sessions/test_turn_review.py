@@ -9,7 +9,6 @@ import pytest
 from portico.acp import _schema as acp
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.events import (
-    CHANGED_OUTSIDE_REVIEW,
     AnyPayload,
     CheckpointCreated,
     ErrorReported,
@@ -19,6 +18,7 @@ from portico.domain.events import (
     TurnEnded,
 )
 from portico.domain.ids import SessionId
+from portico.domain.notice_codes import CHANGED_OUTSIDE_REVIEW
 from portico.domain.reviews import ReviewMode
 from portico.domain.turns import TurnState
 from portico.domain.values import SandboxStatus

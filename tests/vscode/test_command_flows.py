@@ -48,6 +48,9 @@ async def test_another_agent_begins_a_session_and_its_mode_is_switched(window: W
     await expect(chat.composer.get_by_role("combobox", name=re.compile("^Agent: Plain"))).to_be_visible()
     await chat.tell(say("Plainly."))
     await expect(window.status_bar.get_by_text("plain", exact=True)).to_be_visible()
+    await window.command("Portico: Continue with Another Agent…")
+    await window.pick("Scripted")
+    await expect(chat.card("Hand-off")).to_contain_text("(plain)")
 
     await window.begin_session()
     await window.knows_session()
@@ -55,6 +58,17 @@ async def test_another_agent_begins_a_session_and_its_mode_is_switched(window: W
     await window.pick("Write code")
     await window.command("Portico: Switch Mode")
     await expect(window.picker.get_by_role("option", name=re.compile("^Write code, current"))).to_be_visible()
+    await window.page.keyboard.press("Escape")
+
+    await window.command("Portico: Choose Components…")
+    memory = window.picker.get_by_role("checkbox", name=re.compile("^memory, "))
+    await expect(memory).not_to_be_checked()
+    await memory.click()
+    await window.picker.get_by_role("button", name="OK").click()
+    await expect(window.picker).to_be_hidden()
+    await window.command("Portico: Choose Components…")
+    await expect(memory).to_be_checked()
+    await expect(window.picker.get_by_text("this session")).to_be_visible()
 
 
 async def test_a_session_is_exported_into_a_file_that_a_person_names(window: Workbench, house: House) -> None:

@@ -290,6 +290,7 @@ def _notice(message: pb.Notice) -> events.Notice:
         code=message.code or None,
         paths=tuple(message.paths),
         checkpoint_id=from_optional(message, "checkpoint_id"),
+        other_session_id=from_optional(message, "other_session_id"),
     )
 
 

@@ -32,16 +32,19 @@ from portico.client.client_session import ClientTurn
 from portico.client.turn import follow_turn
 from portico.config.paths import state_folder
 from portico.domain.errors import ErrorCode, InvalidInput, PorticoError, ServerLost
-from portico.domain.events import CheckpointCreated, Event, PromptSubmitted, ProposalUpdated
+from portico.domain.events import CheckpointCreated, Event, Notice, PromptSubmitted, ProposalUpdated
+from portico.domain.ids import SessionId
 from portico.doors.terminal.input.chat_input import ChatInput, open_chat_input
 from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.input.prompt_blanks import ChatPrompt
+from portico.doors.terminal.labels import notice_text
 from portico.doors.terminal.render.banner import Welcome, print_welcome
 from portico.doors.terminal.render.renderer import PromptEcho
 from portico.doors.terminal.session import explain_lost_host, terminal_session
 from portico.doors.turn_outcome import TurnOutcome
 from portico.processes.signals import END_SIGNALS, on_signals
 from portico.processes.tasks import cancel_and_wait
+from portico.sessions.log.hand_off import FIRST_EVENTS
 from portico.sessions.requests.approver import Approver, is_interactive
 from portico.sessions.turn import TurnPrompt
 
@@ -54,9 +57,11 @@ _DESCRIPTION = """Chat with an agent in the terminal.
 /options lists the options of the agent, /options mode plan sets one.
 /components lists what the chain adds for the agent, /components memory on switches one for this session.
 /proposal shows the proposal; /proposal diff, apply, discard, undo and revise act on it.
+/handoff AGENT continues with another agent, in a new session that gets a summary of this one.
 /exit leaves the chat; the session is kept. Ctrl-C stops a turn, a second one ends the agent.
 """
 PROPOSAL = "/proposal"
+HAND_OFF = "/handoff"
 _LEAVING = ("/exit", "/quit")
 _STATUS_EVENTS = 200
 
@@ -78,13 +83,15 @@ async def _chat(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
         chain_options = msgspec.structs.replace(chain_options_of(flags), trace=trace)
         async with open_host(environ, chain_options) as host:
             chosen = await choose_session(host, flags, environ, only_own_turns=False, for_person=True)
-            named = {"session": chosen.session_id, "go_on": False, "agent_session": None}
-            same = argparse.Namespace(**{**vars(flags), **named})
 
-            def again() -> Awaitable[SelectedSession]:
+            def reopen(session_id: SessionId, **changed: object) -> Awaitable[SelectedSession]:
+                named = {"session": session_id, "go_on": False, "agent_session": None, **changed}
+                same = argparse.Namespace(**{**vars(flags), **named})
                 return choose_session(host, same, environ, only_own_turns=False, for_person=True)
 
-            chat = Chat(host, chosen, environ, options=agent_options_of(flags), wait=flags.wait, again=again)
+            chat = Chat(
+                host, chosen, environ, options=agent_options_of(flags), wait=flags.wait, reopen=reopen
+            )
             chat.files = files
             try:
                 await chat.run()
@@ -96,7 +103,7 @@ async def _chat(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 
 class Chat:
-    """A chat. `again` reopens its session after the server that had it open has ended."""
+    """A chat. `reopen` opens a session by its id, as the flags say, unless some are changed."""
 
     def __init__(
         self,
@@ -106,7 +113,7 @@ class Chat:
         *,
         options: dict[str, str | bool],
         wait: bool,
-        again: Callable[[], Awaitable[SelectedSession]],
+        reopen: Callable[..., Awaitable[SelectedSession]],
     ) -> None:
         self.empty = True
         self.files: tuple[Raw, ...] = ()
@@ -116,14 +123,17 @@ class Chat:
         self._environ = environ
         self._options = options
         self._wait = wait
-        self._again = again
+        self._reopen = reopen
         self._seen = chosen.after_seq
         self._end_requested = asyncio.Event()
-        self._status = ChatStatus(
-            agent=chosen.agent,
-            session_id=chosen.session_id,
-            workspace=str(chosen.workspace),
-            home=environ.get("HOME", ""),
+        self._status = self._first_status()
+
+    def _first_status(self) -> ChatStatus:
+        return ChatStatus(
+            agent=self._chosen.agent,
+            session_id=self._chosen.session_id,
+            workspace=str(self._chosen.workspace),
+            home=self._environ.get("HOME", ""),
         )
 
     async def run(self) -> None:
@@ -202,7 +212,7 @@ class Chat:
 
     async def _go_on_without_server(self) -> None:
         await self._chosen.conversation.close()
-        self._chosen = await self._again()
+        self._chosen = await self._reopen(self._chosen.session_id)
         self._seen = self._chosen.after_seq
         print("portico: your server has ended; the chat continues without it.", file=sys.stderr)
 
@@ -228,6 +238,9 @@ class Chat:
             for line in await run_options(rest, conversation, self._host.store, session_id):
                 print(f"  {line}")
             return
+        if command == HAND_OFF:
+            await self._hand_off(rest.strip())
+            return
         if command == COMPONENTS:
             for line in await run_components(rest, conversation):
                 print(f"  {line}")
@@ -246,6 +259,35 @@ class Chat:
         signing = await conversation.login()
         if signing is not None and await offer_sign_in(signing, self._environ.get("TERM", "")):
             await self._turn(words)
+
+    async def _hand_off(self, agent: str) -> None:
+        """Continue with another agent, in a session of its own."""
+        # Late: most chats stay with their agent.
+        from portico.cli.hand_off import hand_off_session
+
+        if not agent:
+            raise InvalidInput(
+                f"{HAND_OFF} needs an agent.", suggestion="See which there are with: portico agents list"
+            )
+        earlier = self._chosen
+        source = await self._host.service.show(earlier.session_id)
+        continuation = await hand_off_session(self._host, source, agent, self._environ)
+        await earlier.conversation.close()
+        own = {"agent": None, "agent_command": None, "mode": None, "read_only": False}
+        self._chosen = await self._reopen(continuation.session_id, **own)
+        await self._host.service.release(earlier.session_id)
+        self.empty, self._options = False, {}
+        self._seen = await self._show_beginning()
+
+    async def _show_beginning(self) -> int:
+        """Print how the session begins; the seq of the last event that was printed."""
+        self._status, seen = self._first_status(), 0
+        for event in await self._host.store.read(self._chosen.session_id, after_seq=0, limit=FIRST_EVENTS):
+            seen = event.seq
+            if isinstance(event.payload, Notice):
+                print(f"  {notice_text(event.payload)}")
+        print("  Your next prompt brings a summary of it.")
+        return seen
 
     async def _pass_over_decisions(self) -> None:
         """Skip the events of a decision that was just printed."""

@@ -16,7 +16,7 @@ COMMANDS = {
     "serve": "serve the chat page, editors and programs",
     "status": "show whether the server runs, and its health",
     "stop": "stop the server",
-    "sessions": "list, show, export, fork and delete sessions",
+    "sessions": "list, show, export, fork, hand off and delete sessions",
     "prompts": "list, show, render and run prompts kept as files",
     "config": "show and change settings",
     "skills": "list, show, allow and deny Agent Skills",

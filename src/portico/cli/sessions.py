@@ -1,28 +1,33 @@
-"""`portico sessions`: list, search, show, export, fork, delete and verify sessions."""
+"""`portico sessions`: list, search, show, export, fork, hand off, delete and verify sessions."""
 
 import argparse
 import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from typing import get_args
 
 import msgspec
 
 from portico.app.host import Host, open_host
 from portico.cli.arguments import CommandGroup, CommandParser, RunAction, positive, print_json, real_folder
+from portico.cli.hand_off import hand_off_session
 from portico.cli.session_search import add_search
 from portico.domain.errors import InvalidInput
+from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
 from portico.domain.timestamps import format_time
 from portico.doors.terminal.input.confirmation import confirm
-from portico.doors.terminal.sanitizer import StreamCleaner
+from portico.doors.terminal.sanitizer import StreamCleaner, clean
 from portico.sessions.log.export import export_json, export_markdown
+from portico.sessions.log.hand_off import summarize_session
 from portico.sessions.lookup import find_session
 
 _EXAMPLES = """examples:
   portico sessions list --all
   portico sessions search connection refused --since 7d
   portico sessions export 01JZ --format markdown > session.md
+  portico sessions handoff 01JZ --agent claude
 
 """
 _SEE_LIST = "See them with: portico sessions list --all"
@@ -59,6 +64,19 @@ def run(arguments: Sequence[str]) -> int:
         "--format", choices=["json", "markdown"], default="markdown", help="format (default: markdown)"
     )
     _add_session(group.add("fork", "copy a session, to continue both", _on_host(_fork), hint=_SEE_LIST))
+    handoff = group.add(
+        "handoff",
+        "print a summary for another agent, or continue with one",
+        _on_host(_hand_off),
+        hint=_SEE_LIST,
+    )
+    _add_session(handoff)
+    handoff.add_argument(
+        "--agent", metavar="NAME", help="agent to continue with, in a new session (without it: print only)"
+    )
+    handoff.add_argument(
+        "--mode", choices=get_args(ReviewMode), help="review mode of the new session (default: the same)"
+    )
     delete = group.add("delete", "delete a session for good", _on_host(_delete), hint=_SEE_LIST)
     _add_session(delete)
     delete.add_argument(
@@ -136,6 +154,25 @@ async def _fork(host: Host, flags: argparse.Namespace) -> int:
         print_json(session=_listed(await host.service.show(forked)))
     else:
         print(f"Forked as {forked}. Continue it with: portico chat --session {forked}")
+    return 0
+
+
+async def _hand_off(host: Host, flags: argparse.Namespace) -> int:
+    source = await find_session(host.store, flags.session)
+    if flags.agent is None:
+        summary = await summarize_session(host.store, source)
+        if flags.api:
+            print_json(session=_listed(source), summary=summary)
+        else:
+            print(clean(summary) if sys.stdout.isatty() else summary)
+        return 0
+    continuation = await hand_off_session(host, source, flags.agent, os.environ, mode=flags.mode)
+    if flags.api:
+        print_json(session=_listed(continuation), continues=source.session_id, mode=continuation.mode)
+    else:
+        name = continuation.session_id
+        print(f"Continued as {name} with {continuation.agent}, review mode {continuation.mode}.")
+        print(f"Its first prompt brings the summary. Continue it with: portico chat --session {name}")
     return 0
 
 

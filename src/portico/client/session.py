@@ -212,6 +212,22 @@ class Session:
         async with self._calls.client() as (client, headers):
             await client.set_review_mode(request, headers=headers)
 
+    async def hand_off(self, agent: str = "", *, mode: ReviewMode | None = None) -> "Session":
+        """Continue with another agent, in a new session whose first prompt brings a summary of this one.
+
+        Without a name it is the default agent, and without a mode the review mode of this session.
+        """
+        request = pb.HandOffSessionRequest(
+            session_id=self.id,
+            agent=agent,
+            mode=pb.ReviewMode.UNSPECIFIED if mode is None else to_enum(pb.ReviewMode, mode),
+        )
+        async with self._calls.client() as (client, headers):
+            started = await client.hand_off_session(request, headers=headers)
+        if started.session is None or started.session.summary is None:
+            raise SessionNotFound(f"There is no session {self.id}.")
+        return Session(self._calls, from_summary(started.session.summary))
+
     async def proposals(self) -> list[ProposalUpdated]:
         """The open proposals, oldest first."""
         request = pb.GetProposalRequest(session_id=self.id)

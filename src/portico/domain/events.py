@@ -36,9 +36,6 @@ from portico.domain.values import (
     Value,
 )
 
-CHANGED_OUTSIDE_REVIEW = "changed_outside_review"
-"""The code of a notice about files of the person that changed during a turn that must not touch them."""
-
 
 class Payload(Value, frozen=True):
     kind: ClassVar[str]
@@ -255,7 +252,8 @@ class Notice(Payload, frozen=True):
     """Something worth telling that stops nothing; `raw` is what the agent sent, if anything.
 
     `details` may have many lines and says more than `text`. A `code` names the situation for programs;
-    then `paths` are the files it is about, and restoring `checkpoint_id` puts them back.
+    then `paths` are the files it is about, restoring `checkpoint_id` puts them back, and `other_session_id` is
+    the session it refers to.
     """
 
     kind = "notice"
@@ -268,6 +266,7 @@ class Notice(Payload, frozen=True):
     code: str | None = None
     paths: tuple[str, ...] = ()
     checkpoint_id: str | None = None
+    other_session_id: str | None = None
 
 
 class ErrorReported(Payload, frozen=True):

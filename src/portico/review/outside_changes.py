@@ -18,7 +18,8 @@ import msgspec
 
 from portico.domain.codecs import decode_msgpack
 from portico.domain.errors import PorticoError
-from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
+from portico.domain.events import AnyPayload, Notice
+from portico.domain.notice_codes import CHANGED_OUTSIDE_REVIEW
 from portico.domain.secret_files import is_private
 from portico.files.private import make_private_folder, replace_private
 from portico.files.regular import read_regular

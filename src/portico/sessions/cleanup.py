@@ -15,6 +15,7 @@ from portico.domain.events import PromptSubmitted, TodosUpdated
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
 from portico.sessions.drafts import Drafts
+from portico.sessions.log.hand_off import FIRST_EVENTS, find_hand_off
 from portico.sessions.ports import Clock, Store
 from portico.sessions.service import SessionService
 from portico.sessions.turn_queue import TurnQueue
@@ -104,6 +105,8 @@ class SessionCleanup:
         """Whether nothing was ever sent, typed, queued or noted in a session."""
         session_id = summary.session_id
         if summary.last_turn is not None or self._turn_queue.has_turn(session_id):
+            return False
+        if find_hand_off(await self._store.read(session_id, after_seq=0, limit=FIRST_EVENTS)) is not None:
             return False
         noted = any(
             isinstance(event.payload, TodosUpdated) for event in await self._store.standing(session_id)

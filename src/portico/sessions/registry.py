@@ -49,18 +49,25 @@ class SessionRegistry:
         self._open: dict[SessionId, OpenSession] = {}
         self.pending_events = PendingEvents(self._find_journal)
 
-    async def begin(self, started: SessionStarted, spec: AgentSpec) -> SessionId:
-        """Create a session with this first event."""
+    async def begin(self, started: SessionStarted, spec: AgentSpec, *more: AnyPayload) -> SessionId:
+        """Create a session with this first event, and more events in the same commit."""
         clock = self._ports.clock
         session_id = make_session_id(clock.now_ms(), os.urandom(8))
         lease = self.lease(session_id)
-        first = Event(session_id=session_id, seq=1, turn_id=None, at=clock.now_ms(), payload=started)
+        now = clock.now_ms()
+        first = [
+            Event(session_id=session_id, seq=seq, turn_id=None, at=now, payload=payload)
+            for seq, payload in enumerate((started, *more), start=1)
+        ]
         try:
-            await self._ports.store.append([first], durable=True)
+            await self._ports.store.append(first, durable=True)
         except BaseException:
             lease.release()
             raise
-        self._add(SessionRuntime(fold(None, first), spec, lease, self._ports, self._pool))
+        summary = fold(None, first[0])
+        for event in first[1:]:
+            summary = fold(summary, event)
+        self._add(SessionRuntime(summary, spec, lease, self._ports, self._pool))
         return session_id
 
     async def reopen(self, session_id: SessionId, spec: AgentSpec) -> int:

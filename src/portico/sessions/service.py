@@ -1,4 +1,4 @@
-"""Service that starts, opens, watches, forks and deletes sessions, for every door.
+"""Service that starts, opens, watches, forks, hands off and deletes sessions, for every door.
 
 The log is the single source of truth: a door shows only what it reads from there.
 """
@@ -7,10 +7,20 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+import msgspec
+
 from portico.acp import _schema as acp
-from portico.domain.components import ComponentStatus
-from portico.domain.errors import SessionNotFound
-from portico.domain.events import AnyPayload, Event, SessionStarted, TodosUpdated
+from portico.domain.components import ComponentStatus, SessionComponents
+from portico.domain.drafts import SessionDraft
+from portico.domain.errors import SessionBusy, SessionNotFound
+from portico.domain.events import (
+    AnyPayload,
+    ComponentsUpdated,
+    Event,
+    SessionStarted,
+    TitleUpdated,
+    TodosUpdated,
+)
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
@@ -19,6 +29,13 @@ from portico.files.deadline import within_deadline
 from portico.files.workspace import resolve_workspace
 from portico.sessions.agent.adoption import adopt
 from portico.sessions.log.fork import fork
+from portico.sessions.log.hand_off import (
+    FIRST_DRAFT,
+    continued_from,
+    continued_with,
+    summarize_session,
+    title_of,
+)
 from portico.sessions.log.recovery import append_events, recover
 from portico.sessions.log.watch import check_after_seq, watch_journal, watch_store
 from portico.sessions.lookup import show
@@ -66,9 +83,16 @@ class SessionService:
         adopts: str | None = None,
     ) -> SessionId:
         """Start a new session. Its agent starts with the first prompt."""
+        started = await self._started(workspace, spec, mode, reads_only=reads_only)
+        return await self._open.begin(msgspec.structs.replace(started, adopts=adopts), spec)
+
+    async def _started(
+        self, workspace: Path, spec: AgentSpec, mode: ReviewMode, *, reads_only: bool
+    ) -> SessionStarted:
+        """The first event of a session. InvalidInput if the mode does not work in the folder."""
         folder = await within_deadline(lambda: resolve_workspace(workspace))
         await self._ports.reviews.check(Path(folder), mode)
-        started = SessionStarted(
+        return SessionStarted(
             workspace=folder,
             agent=spec.name,
             agent_command=spec.command,
@@ -76,9 +100,7 @@ class SessionService:
             reads_only=reads_only,
             continued=False,
             portico_version=self._ports.version,
-            adopts=adopts,
         )
-        return await self._open.begin(started, spec)
 
     async def adopt(
         self, workspace: Path, spec: AgentSpec, agent_session_id: str, *, reads_only: bool = False
@@ -103,6 +125,37 @@ class SessionService:
         if (session := self.find_session(session_id)) is not None:
             await session.record()
         return await fork(self._ports, await self.show(session_id))
+
+    async def hand_off(
+        self, session_id: SessionId, spec: AgentSpec, *, mode: ReviewMode | None = None
+    ) -> SessionId:
+        """Start a session that continues this one with another agent, in the same folder.
+
+        Its first prompt brings a summary of this session. SessionBusy in the middle of a turn, and while another
+        process has the session open.
+        """
+        if (session := self.find_session(session_id)) is not None:
+            await session.record()
+        elif self._open.is_elsewhere(session_id):
+            raise SessionBusy.open_elsewhere(session_id)
+        source = await self.show(session_id)
+        if source.state.active:
+            raise SessionBusy.in_turn(session_id)
+        mode = mode or source.mode
+        started = await self._started(Path(source.workspace), spec, mode, reads_only=source.reads_only)
+        mark = continued_from(source, mode, await summarize_session(self._ports.store, source))
+        more: list[AnyPayload] = [TitleUpdated(title=title_of(source)), mark]
+        if source.components != SessionComponents():
+            more.append(ComponentsUpdated(on=source.components.on, off=source.components.off))
+        continuation = await self._open.begin(started, spec, *more)
+        try:
+            await self.record(session_id, continued_with(spec.name, continuation))
+            draft = SessionDraft(draft=FIRST_DRAFT, revision=self._ports.clock.now_ms())
+            await self._ports.store.save_drafts(continuation, draft)
+        except BaseException:
+            await self.delete(continuation)
+            raise
+        return continuation
 
     async def reopen(self, session_id: SessionId, spec: AgentSpec) -> int:
         """Open a session from the log, to continue it; the seq of the `session_started` this adds."""

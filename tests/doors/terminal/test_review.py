@@ -5,12 +5,12 @@ from collections.abc import Callable
 import msgspec
 
 from portico.domain.events import (
-    CHANGED_OUTSIDE_REVIEW,
     CheckpointCreated,
     CheckpointRestored,
     Notice,
     ProposalUpdated,
 )
+from portico.domain.notice_codes import CHANGED_OUTSIDE_REVIEW
 from portico.domain.reviews import ProposedFile
 from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.render.plain_renderer import PlainRenderer

@@ -11,6 +11,7 @@ from portico.acp.extensions import ServerMeta, to_meta
 from portico.domain import codecs
 from portico.porter.model_loop.drift import REMINDER
 from portico.porter.model_loop.instructions import system_text
+from portico.porter.model_loop.tool_description import shown_spec
 from portico.porter.models.model import AssistantMessage, ModelFacts, ModelText, UserMessage
 from portico.porter.profiles.profile import load_profile, profile_of
 from portico.porter.scenarios.catalog import load_scenarios
@@ -195,3 +196,11 @@ async def test_a_file_too_long_for_a_small_model_comes_with_its_definitions(
         assert long.endswith("long.py:299:1  f149") is trusted
         assert short == "1\tdef g():\n2\t    return 1"
         assert "portico-code__symbols" in {tool.name for tool in model.requests[0].tools}
+
+
+def test_a_profile_hides_parameters_that_a_tool_still_takes() -> None:
+    tools = {tool.name: shown_spec(tool.spec(), load_profile("small")) for tool in TOOLS}
+    assert list(codecs.decode_json(tools["run"].schema)["properties"]) == ["command"]
+    assert codecs.decode_json(tools["run"].schema)["required"] == ["command"]
+    large = load_profile("large")
+    assert all(shown_spec(tool.spec(), large) == tool.spec() for tool in TOOLS)

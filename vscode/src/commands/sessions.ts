@@ -1,4 +1,4 @@
-// Commands about sessions: start, open, stop, switch agent or mode, export, delete.
+// Commands about sessions: start, open, stop, switch agent or mode, hand off, export, delete.
 
 import { Code, ConnectError } from "@connectrpc/connect";
 import * as vscode from "vscode";
@@ -38,6 +38,15 @@ export function sessionCommands(services: Services): vscode.Disposable[] {
       if (agent !== undefined) await chat.send({ name: "new_session", agent });
     }),
     registerSessionCommand("switchMode", services, (sessionId) => chooseMode(services, sessionId)),
+    registerSessionCommand("handOffSession", services, async (sessionId) => {
+      const workspace = sessions.all.value.get(sessionId)?.workspace ?? folders.main;
+      const { agents } = await connection.call((client) => client.listAgents({ workspace }));
+      const agent = await chooseAgent(agents, HAND_OFF);
+      if (agent === undefined) return;
+      const { session } = await connection.call((client) => client.handOffSession({ sessionId, agent }));
+      const continued = session?.summary?.sessionId;
+      if (continued !== undefined) await chat.send({ name: "open_session", sessionId: continued });
+    }),
     registerSessionCommand("chooseComponents", services, (sessionId) =>
       chooseComponents(services, sessionId),
     ),
@@ -69,6 +78,12 @@ export function sessionCommands(services: Services): vscode.Disposable[] {
   ];
 }
 
+const SWITCH = { title: "Switch Agent", placeHolder: "Switching agents starts a new session" };
+const HAND_OFF = {
+  title: "Continue with Another Agent",
+  placeHolder: "A new session in the same folder, with a summary of this one",
+};
+
 interface NewSessionOptions {
   readonly mode?: ReviewMode;
   readonly task?: string;
@@ -94,14 +109,16 @@ async function chooseFormat(): Promise<ExportFormat | undefined> {
   return (await vscode.window.showQuickPick(formats, { title: "Export Session" }))?.format;
 }
 
-export async function chooseAgent(agents: readonly Agent[]): Promise<string | undefined> {
+export async function chooseAgent(
+  agents: readonly Agent[],
+  options: vscode.QuickPickOptions = SWITCH,
+): Promise<string | undefined> {
   const choices = agents.map((agent) => ({
     label: agent.title === "" ? agent.name : agent.title,
     description: agent.isDefault ? "default" : agent.installed ? "" : "not installed",
     detail: agent.installed ? "" : agent.installHint,
     agent: agent.name,
   }));
-  const options = { title: "Switch Agent", placeHolder: "Switching agents starts a new session" };
   return (await vscode.window.showQuickPick(choices, options))?.agent;
 }
 

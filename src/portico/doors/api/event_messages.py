@@ -212,6 +212,7 @@ def _notice(payload: events.Notice) -> pb.Notice:
         code=payload.code or "",
         paths=list(payload.paths),
         checkpoint_id=payload.checkpoint_id,
+        other_session_id=payload.other_session_id,
     )
 
 

@@ -152,6 +152,16 @@ class SessionCalls(AgentService):
         self.turn_queue.start_agent_ahead(forked)
         return pb.ForkSessionResponse(session=await self._detail(forked))
 
+    async def hand_off_session(
+        self, request: pb.HandOffSessionRequest, _: Context, /
+    ) -> pb.HandOffSessionResponse:
+        source = await self._service.show(require_session_id(request.session_id))
+        spec = await self._catalog.agent(request.agent, Path(source.workspace))
+        mode = read_review_mode(request.mode)
+        continuation = await self._service.hand_off(source.session_id, spec, mode=mode)
+        self.turn_queue.start_agent_ahead(continuation)
+        return pb.HandOffSessionResponse(session=await self._detail(continuation))
+
     async def clear_session(self, request: pb.ClearSessionRequest, _: Context, /) -> pb.ClearSessionResponse:
         name = require_session_id(request.session_id)
         await self.turn_queue.delete(name, discard_proposals=request.discard_proposals)

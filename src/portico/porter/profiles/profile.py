@@ -70,7 +70,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How the loop works with a class of models.
 
     `tools` are names or patterns of the tools that are offered. `variants` selects another form of a tool, and
-    `descriptions` a shorter description. With `written_calls`, calls that a model writes as text are read.
+    `descriptions` a shorter description; `parameters` names those parameters of a tool that are shown. With `written_calls`, calls that a model writes as text are read.
     With `commands`, slash commands answer free text that they answer exactly.
     `outline` is the tool that lists the definitions of a file that is too long to read.
     """
@@ -80,6 +80,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     texts: ProfileTexts
     variants: dict[str, str] = {}
     descriptions: dict[str, str] = {}
+    parameters: dict[str, tuple[str, ...]] = {}
     written_calls: bool = False
     commands: bool = False
     outline: str | None = None

@@ -18,6 +18,7 @@ from portico.sessions.agent.resume import (
     is_unknown_session,
 )
 from portico.sessions.log.fork import pending_fork
+from portico.sessions.log.hand_off import FIRST_EVENTS, find_hand_off
 from portico.sessions.log.replay import EVENTS_LOOKED_AT, LAST_EVENTS, needs_summary, summarize, with_history
 
 if TYPE_CHECKING:
@@ -125,12 +126,19 @@ class AgentAttachment:
         return session.options.set_by_person()
 
     async def _forgotten_history(self, attached: AttachResult) -> str | None:
-        """The history that the agent lacks: a session it has lost, or whose summary it has not had yet."""
+        """The history that the agent lacks: a session it has lost or continues, or whose summary it has not had yet."""
+        hand_off = await self._hand_off() if self._has_history else None
         if not attached.forgotten:
             newest = await self._earlier(LAST_EVENTS) if self._has_history else []
             if not needs_summary(newest):
-                return None
-        return summarize(await self._earlier(EVENTS_LOOKED_AT))
+                return None if hand_off is None or await self.was_answered() else hand_off
+        parts = (hand_off, summarize(await self._earlier(EVENTS_LOOKED_AT)))
+        return "\n\n".join(filter(None, parts)) or None
+
+    async def _hand_off(self) -> str | None:
+        """Summary of the session that this one continues with another agent."""
+        session = self._session
+        return find_hand_off(await session.ports.store.read(session.id, after_seq=0, limit=FIRST_EVENTS))
 
     async def _earlier(self, limit: int) -> list[events.Event]:
         """The last events before this turn."""

@@ -12,7 +12,6 @@ from portico.domain.content_blocks import describe_block
 from portico.domain.events import (
     AnyPayload,
     ErrorReported,
-    Event,
     Notice,
     PermissionResolved,
     PlanUpdated,
@@ -30,7 +29,7 @@ from portico.domain.session_summary import SessionSummary
 from portico.domain.timestamps import format_time
 from portico.domain.turns import TurnState
 from portico.domain.values import DiffPart, TerminalOutput, TextGrowth, TextPart, ToolPart
-from portico.sessions.log.watch import PAGE, PAGE_BYTES
+from portico.sessions.log.watch import read_all
 from portico.sessions.ports import Store
 
 
@@ -58,7 +57,7 @@ async def export_json(store: Store, summary: SessionSummary) -> AsyncIterator[st
     ).decode()
     yield head[:-1] + ',"events":['
     separator = "\n"
-    async for event in _all(store, summary):
+    async for event in read_all(store, summary.session_id):
         exported = ExportedEvent(
             seq=event.seq,
             turn_id=event.turn_id,
@@ -76,7 +75,7 @@ async def export_markdown(store: Store, summary: SessionSummary) -> AsyncIterato
     yield f"# {summary.title or 'Session ' + summary.session_id}\n\n"
     yield f"{summary.agent} in `{summary.workspace}`, {format_time(summary.created_at)}\n"
     page = _MarkdownPage()
-    async for event in _all(store, summary):
+    async for event in read_all(store, summary.session_id):
         for piece in page.add(event.payload):
             yield piece
     yield "\n"
@@ -217,11 +216,3 @@ def _fenced(text: str, language: str) -> Iterator[str]:
     yield f"{fence}{language}"
     yield text.rstrip("\n")
     yield fence
-
-
-async def _all(store: Store, summary: SessionSummary) -> AsyncIterator[Event]:
-    after = 0
-    while page := await store.read(summary.session_id, after_seq=after, limit=PAGE, max_bytes=PAGE_BYTES):
-        for event in page:
-            yield event
-        after = page[-1].seq

@@ -28,6 +28,15 @@ def check_after_seq(summary: SessionSummary, after_seq: int) -> None:
         )
 
 
+async def read_all(store: Store, session_id: SessionId) -> AsyncGenerator[Event]:
+    """Every event that the log has now, in order."""
+    after_seq = 0
+    while page := await store.read(session_id, after_seq=after_seq, limit=PAGE, max_bytes=PAGE_BYTES):
+        for event in page:
+            yield event
+        after_seq = page[-1].seq
+
+
 async def watch_journal(journal: Journal, store: Store, *, after_seq: int) -> AsyncGenerator[Event]:
     """Every event after `after_seq`, each once, in order, until the journal is closed."""
     while True:

@@ -25,6 +25,8 @@ export interface CardProps<Kind extends Item = Item> {
   readonly session: SessionModel;
   readonly gateway: Gateway;
   readonly onNewSession: OnNewSession;
+  /** Shows another session that is named here. */
+  readonly onOpenSession?: (sessionId: string) => void;
 }
 
 const kept = new WeakMap<SessionModel, Map<string, Signal<unknown>>>();

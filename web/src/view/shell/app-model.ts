@@ -31,6 +31,8 @@ export class AppModel {
   readonly preferences: Preferences;
   readonly info = signal<GetServerInfoResponse | undefined>(undefined);
   readonly agents = signal<readonly Agent[]>([]);
+  /** The session that is about to be handed to another agent. */
+  readonly handingOff = signal<SessionSummary | undefined>(undefined);
   readonly failure = signal<Failure | undefined>(undefined);
   /** Sessions whose last turn ended while another one was in front. */
   readonly unread = signal<ReadonlySet<string>>(new Set());
@@ -147,6 +149,16 @@ export class AppModel {
     await this.#attempt(async () => {
       const { session } = await this.gateway.client.forkSession({ sessionId });
       if (session?.summary !== undefined) this.tabs.open(session.summary.sessionId);
+    });
+  }
+
+  /** Opens the session in which another agent continues. */
+  async handOff(sessionId: string, agent: string): Promise<void> {
+    await this.#attempt(async () => {
+      const { session } = await this.gateway.client.handOffSession({ sessionId, agent });
+      if (session?.summary === undefined) return;
+      this.#summaries.take([session.summary]);
+      this.tabs.open(session.summary.sessionId);
     });
   }
 

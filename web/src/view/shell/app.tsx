@@ -18,6 +18,7 @@ import type { AppModel } from "./app-model";
 import { ConnectionBanner } from "./connection-banner";
 import { followCommands } from "./editor-commands";
 import { focusComposer } from "./composer-focus";
+import { HandOffDialog } from "./hand-off-dialog";
 import { History } from "./history";
 import { RemovalDialog } from "./removal-dialog";
 import { SettingsDialog, type SettingsPage } from "./settings";
@@ -86,6 +87,7 @@ export function App({ app }: { app: AppModel }) {
         <RemovalToasts app={app} />
       </div>
       <RemovalDialog app={app} />
+      <HandOffDialog app={app} />
       {connects.value && (
         <ConnectDialog
           gateway={app.gateway}
@@ -110,7 +112,13 @@ function Pane({ app, session }: { app: AppModel; session: SessionModel }) {
   return (
     <div class="p-pane" id="p-pane" role="tabpanel" aria-labelledby={`tab-${session.id}`}>
       <ReviewFrame session={session} gateway={app.gateway}>
-        <Timeline session={session} gateway={app.gateway} agents={app.agents} onNewSession={newSession} />
+        <Timeline
+          session={session}
+          gateway={app.gateway}
+          agents={app.agents}
+          onNewSession={newSession}
+          onOpenSession={(sessionId) => app.openSession(sessionId)}
+        />
         <FailureCard session={session} gateway={app.gateway} onNewSession={newSession} />
         <PendingBar session={session} />
         <ReviewBar session={session} gateway={app.gateway} />

@@ -156,6 +156,13 @@ function Entry({ app, session, now, onOpen }: EntryProps) {
             act={() => void app.fork(session.sessionId)}
           />
         )}
+        {!isActive(session.state) && (
+          <IconButton
+            icon="arrow-swap"
+            label={`Continue ${title} with another agent…`}
+            act={() => (app.handingOff.value = session)}
+          />
+        )}
         <IconButton icon="trash" label={`Delete ${title}`} act={() => void app.remove(session)} />
       </span>
     </div>

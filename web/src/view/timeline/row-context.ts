@@ -10,6 +10,7 @@ export interface RowContext {
   readonly session: SessionModel;
   readonly gateway: Gateway;
   readonly onNewSession: OnNewSession;
+  readonly onOpenSession?: (sessionId: string) => void;
   /** The folder of the session. */
   readonly workspace: string;
   /** One element is about to take the place of another that ends with the same text; to be told when it has. */

@@ -1,8 +1,18 @@
 // One row of the timeline, rendered again only when it has changed.
 
 import { Component } from "preact";
-import type { Item } from "../../model/types";
-import { EndLine, ErrorCard, MarkLine, NoticeLine, PermissionCard, QuestionCard } from "../cards";
+import type { Item, NoticeItem } from "../../model/types";
+import {
+  CONTINUED_FROM,
+  CONTINUED_WITH,
+  EndLine,
+  ErrorCard,
+  HandOffMark,
+  MarkLine,
+  NoticeLine,
+  PermissionCard,
+  QuestionCard,
+} from "../cards";
 import { CHANGED_OUTSIDE_REVIEW, OutsideChangesCard } from "../review/outside-changes-card";
 import { ProposalCard } from "../review/proposal-card";
 import type { RowContext } from "./row-context";
@@ -66,11 +76,7 @@ function ItemView({ item, context }: { readonly item: Item; readonly context: Ro
     case "question":
       return <QuestionCard item={item} {...context} />;
     case "notice":
-      return item.notice.code === CHANGED_OUTSIDE_REVIEW ? (
-        <OutsideChangesCard item={item} {...context} />
-      ) : (
-        <NoticeLine item={item} {...context} />
-      );
+      return <NoticeView item={item} context={context} />;
     case "error":
       return <ErrorCard item={item} {...context} />;
     case "proposal":
@@ -79,5 +85,17 @@ function ItemView({ item, context }: { readonly item: Item; readonly context: Ro
       return <EndLine item={item} {...context} />;
     case "mark":
       return <MarkLine item={item} {...context} />;
+  }
+}
+
+function NoticeView({ item, context }: { readonly item: NoticeItem; readonly context: RowContext }) {
+  switch (item.notice.code) {
+    case CHANGED_OUTSIDE_REVIEW:
+      return <OutsideChangesCard item={item} {...context} />;
+    case CONTINUED_FROM:
+    case CONTINUED_WITH:
+      return <HandOffMark item={item} {...context} />;
+    default:
+      return <NoticeLine item={item} {...context} />;
   }
 }

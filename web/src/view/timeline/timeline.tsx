@@ -25,6 +25,7 @@ interface TimelineProps {
   readonly gateway: Gateway;
   readonly agents: ReadonlySignal<readonly Agent[]>;
   readonly onNewSession: OnNewSession;
+  readonly onOpenSession?: (sessionId: string) => void;
 }
 
 export function Timeline(props: TimelineProps) {
@@ -57,7 +58,7 @@ interface ListProps extends TimelineProps {
   readonly isEmpty: boolean;
 }
 
-function List({ model, session, gateway, agents, onNewSession, isEmpty }: ListProps) {
+function List({ model, session, gateway, agents, onNewSession, onOpenSession, isEmpty }: ListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const start = useRef<HTMLDivElement>(null);
@@ -68,6 +69,7 @@ function List({ model, session, gateway, agents, onNewSession, isEmpty }: ListPr
       session,
       gateway,
       onNewSession,
+      ...(onOpenSession && { onOpenSession }),
       workspace,
       exchange: (before, after) => model.view.exchange(before, after),
     }),

@@ -21,6 +21,7 @@ _OWN_COMMANDS = (
     AgentCommand(
         name="proposal", description="show, apply or discard the proposal", hint="diff, apply, discard"
     ),
+    AgentCommand(name="handoff", description="continue with another agent", hint="AGENT"),
     AgentCommand(name="exit", description="exit; the session is kept"),
 )
 _FILE = re.compile(r"(?:\A|(?<=\s))@(\S*)\Z")
