@@ -37,13 +37,17 @@ class ProfileTexts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ProfileLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Upper limits. `calls` is per response, `steps` are model calls in a turn; None for no limit."""
+    """Upper limits. `calls` is per response, `steps` are model calls in a turn; None for no limit.
+
+    `named_files` is how many of the files that a prompt names are read before the model is asked.
+    """
 
     calls: Annotated[int, Meta(ge=1)] | None = None
     steps: Annotated[int, Meta(ge=1)] | None = None
     output_tokens: Annotated[int, Meta(ge=16)] | None = None
     plan_steps: Annotated[int, Meta(ge=1)] = 100
     read_lines: Annotated[int, Meta(ge=1)] = 2000
+    named_files: Annotated[int, Meta(ge=0)] = 0
 
 
 class ProfileGuards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
