@@ -24,7 +24,7 @@ from portico.domain.search import DocumentKind
 from portico.domain.values import DiffPart, Location, TextPart, ToolPart
 
 _MOST_CHARACTERS = 20_000
-"""Most characters of one message that are indexed. Longer ones are mostly output of programs."""
+"""A longer answer becomes several documents. Of other messages, the rest is not indexed: it is output of programs."""
 
 
 class SearchDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,12 +41,14 @@ class SearchDocument(msgspec.Struct, frozen=True, kw_only=True):
 def documents_of(events: Iterable[Event]) -> Iterator[SearchDocument]:
     """The documents of consecutive events. The last message may continue in the events that follow."""
     message: list[Event] = []
+    size = 0
     for event in events:
-        if message and not _continues(message[-1], event):
+        if message and (size >= _MOST_CHARACTERS or not _continues(message[-1], event)):
             yield _joined(message)
-            message = []
+            message, size = [], 0
         if isinstance(event.payload, TextDelta | Thinking):
             message.append(event)
+            size += len(event.payload.text)
         elif (document := _single(event)) is not None:
             yield document
     if message:
@@ -92,7 +94,7 @@ def _document(
         last_seq=last_seq or event.seq,
         at=event.at,
         kind=kind,
-        text=text[:_MOST_CHARACTERS],
+        text=text,
         paths=paths,
     )
 
@@ -100,7 +102,7 @@ def _document(
 def _tool_text(call: ToolStarted | ToolCompleted) -> str:
     texts = [call.title or "", _command(call.input)]
     texts += [part.text for part in call.content or () if isinstance(part, TextPart)]
-    return "\n".join(text for text in texts if text)
+    return "\n".join(text for text in texts if text)[:_MOST_CHARACTERS]
 
 
 def _command(arguments: Raw | UnsetType) -> str:

@@ -21,13 +21,16 @@ from portico.store.connection import ConnectionThread, connect_writer
 from portico.store.search_documents import SearchDocument, documents_of
 
 _PAGE_EVENTS = 2_000
+_PAGE_BYTES = 500_000
 _PAGE_SESSIONS = 200
 _SEARCH_SECONDS = 0.1
 """How long a search indexes what is new before it looks."""
 
 
 class LogReader(Protocol):
-    async def read(self, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]: ...
+    async def read(
+        self, session_id: SessionId, *, after_seq: int, limit: int, max_bytes: int | None
+    ) -> list[Event]: ...
 
     async def summaries(
         self, *, before: SessionId | None = None, limit: int = 100
@@ -110,8 +113,8 @@ class SearchIndex:
         """Index the next events of a session; whether that was all of it."""
         session_id = summary.session_id
         start = await thread.run(partial(search_queries.indexed_seq, session_id=session_id))
-        events = await self._log.read(session_id, after_seq=start, limit=_PAGE_EVENTS)
-        is_last = len(events) < _PAGE_EVENTS
+        events = await self._log.read(session_id, after_seq=start, limit=_PAGE_EVENTS, max_bytes=_PAGE_BYTES)
+        is_last = not events or events[-1].seq >= summary.last_seq
         documents = list(documents_of(events))
         end = events[-1].seq if events else start
         # A message that fills a page is indexed in parts.
