@@ -74,6 +74,7 @@ check: setup
 	$(BIN)/python scripts/generate_proto.py --check
 	cd $(WEB) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
 	cd $(WEB) && node scripts/check-names.mjs src ../$(EDITOR)/src
+	cd $(WEB) && node scripts/check-size.mjs
 	cd $(EDITOR) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
 	$(BIN)/python scripts/check_names.py
 	$(BIN)/python -m scripts.draw_architecture --check

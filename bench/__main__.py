@@ -27,6 +27,7 @@ from bench import (
     review,
     roundtrip,
     sandbox,
+    search,
     skills,
     startup,
     tail,
@@ -59,6 +60,7 @@ LONG = {
     "frames": frames.measure,
     "offline_model": offline_model.measure,
     "registries": packages.measure_registries,
+    "search": search.measure,
 }
 """Measurements that take minutes or need a network, and run only when they are named."""
 

@@ -1,4 +1,5 @@
-// Builds the page into the Python package: one script, one sheet, one font, and the document that loads them.
+// Builds the page into the Python package: a script, what it loads later, a sheet, a font, and the document that loads
+// them.
 //
 // node build.mjs           for use
 // node build.mjs --watch   while working on it
@@ -46,7 +47,9 @@ const context = await esbuild.context({
   outdir: out,
   entryNames: "[name]-[hash]",
   assetNames: "[name]-[hash]",
+  chunkNames: "[name]-[hash]",
   bundle: true,
+  splitting: true,
   format: "esm",
   target: "es2022",
   minify: !watching,

@@ -41,6 +41,8 @@ async def test_from_a_typescript_agent_to_another_and_back(chat: Chat, typescrip
     await shoot(chat, "hand-off-ended", widths=(300, 1100))
     await chat.card("Hand-off").get_by_role("button", name="Open the session that continues").click()
     await chat.tell("and the sails")
+    # Both have one title; the list shows the newer one first as soon as it has heard of it.
+    await expect(chat.history.locator(".p-entry").first).to_contain_text("plain · done")
     await continue_with(chat, "mend the ropes", typescript, shoot)
     await expect(chat.card("Hand-off")).to_contain_text("(plain)")
     await chat.ready()

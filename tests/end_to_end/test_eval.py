@@ -121,7 +121,7 @@ def test_scripted_models_solve_every_task_and_the_table_says_that_they_are_scrip
     ran = portico.run("eval", seconds=110)
     assert ran.code == 0, ran.text + ran.err
     head, *rows = ran.text.split("\n\n")[0].splitlines()
-    assert head.split() == ["task", "result", "turns", "steps", "tokens", "cost", "time"]
+    assert head.split() == ["task", "result", "turns", "steps", "tokens", "errors", "cost", "time"]
     assert sorted(row.split()[0] for row in rows) == sorted(NAMES)
     assert {row.split()[1] for row in rows} == {"passed"}
     assert "20 of 20 passed with the scripted models" in ran.text
@@ -186,9 +186,22 @@ def test_a_provider_that_refuses_is_told_for_each_task(portico: Portico) -> None
     assert "key" in failures(ran.api)["add-flag"]
 
 
+def test_tasks_are_repeated_and_the_results_are_summed_up_with_their_uncertainty(portico: Portico) -> None:
+    replies = (Answer(Call("read", '{"path": "none"}')), Answer(Say("All done!")))
+    with endpoint(lambda seen: replies["does not exist" in str(seen.body)]) as one:
+        model = on_the_wire(portico, one, "openai-chat")
+        ran = portico.run("eval", "--api", "--model", model, "--repeat", "2", "--task", "edit-json")
+    assert ran.code == 3
+    runs = [(result["task"], result["repetition"], result["toolErrors"]) for result in ran.api["results"]]
+    assert runs == [("edit-json", 1, 1), ("edit-json", 2, 1)]
+    groups = [(group["group"], group["passed"], group["runs"], group["high"]) for group in ran.api["groups"]]
+    assert groups == [("easy", 0, 2, 0.6576), ("all", 0, 2, 0.6576)]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (("--repeat", "0"), "--repeat must be between 1 and 100"),
         (("--model", "nonsense"), "is not a model name"),
         (("--model", "anthropic:claude-sonnet-5-5"), "No key for anthropic"),
         (("--task", "add-flog"), "Did you mean add-flag?"),

@@ -3,6 +3,8 @@
 import { render } from "preact";
 import { createBrowserGateway } from "./gateway/browser";
 import { createWebviewGateway, type WebviewApi } from "./gateway/webview";
+import { loadHighlighter } from "./markdown/highlighter";
+import { whenIdle } from "./markdown/idle-queue";
 import { showControlCharacters } from "./view/visible-controls";
 import { App } from "./view/shell/app";
 import { AppModel } from "./view/shell/app-model";
@@ -23,4 +25,8 @@ if (place !== null) {
   const app = new AppModel(gateway);
   render(<App app={app} />, place);
   void app.begin();
+  whenIdle(() => {
+    void loadHighlighter();
+    return false;
+  });
 }

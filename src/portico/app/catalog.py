@@ -25,6 +25,7 @@ from portico.domain.catalog import (
     PromptBlank,
     PromptEntry,
     ProviderEntry,
+    SkillEntry,
 )
 from portico.domain.reviews import ReviewMode
 from portico.domain.secret_files import is_private
@@ -178,6 +179,22 @@ class LocalCatalog:
 
     async def change_settings(self, changes: Sequence[tuple[str, str]]) -> None:
         await within_deadline(lambda: change_user_settings(config_folder(self._environ), changes))
+
+    async def skills(self, workspace: Path) -> Sequence[SkillEntry]:
+        # Late, here and below: it loads readers of lock files, and is seldom called.
+        from portico.app.skill_list import list_skills
+
+        return await within_deadline(lambda: list_skills(workspace, self._environ))
+
+    async def allow_skill(self, workspace: Path, skill_id: str, fingerprint: str) -> None:
+        from portico.app.skill_list import allow_skill
+
+        await within_deadline(lambda: allow_skill(workspace, self._environ, skill_id, fingerprint))
+
+    async def deny_skill(self, workspace: Path, skill_id: str) -> None:
+        from portico.app.skill_list import deny_skill
+
+        await within_deadline(lambda: deny_skill(workspace, self._environ, skill_id))
 
     def approvals(self) -> Sequence[Approval]:
         return self._approvals.list()

@@ -14,10 +14,10 @@ from portico.chains.options import ChainOptions
 from portico.chains.plan import EDITOR_STATE_VARIABLE
 from portico.client.client_session import until_turn_ends
 from portico.domain.errors import InvalidInput, PorticoError
-from portico.domain.events import PermissionRequested, QuestionAsked, UsageUpdated
+from portico.domain.events import PermissionRequested, QuestionAsked, ToolCompleted, UsageUpdated
 from portico.domain.ids import SessionId
 from portico.doors.turn_outcome import TurnOutcome
-from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask
+from portico.porter.evaluation.task import RUN_NODE_TESTS, RUN_TESTS, EvaluationTask, TaskDifficulty
 from portico.porter.evaluation.task_folder import TaskVerdict, check, create_workspace
 from portico.porter.setup import PorterSetup
 from portico.processes.signals import on_signals
@@ -34,14 +34,20 @@ SetupFor = Callable[[EvaluationTask], PorterSetup]
 
 
 class EvalResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Result of a task. `steps` counts model calls; `cost` is in dollars, if the model's prices are known."""
+    """Result of a task. `steps` counts model calls; `cost` is in dollars, if the model's prices are known.
+
+    `repetition` counts the runs of the same task from 1. `tool_errors` counts tool calls that failed.
+    """
 
     task: str
+    repetition: int
+    difficulty: TaskDifficulty
     passed: bool
     words: str
     turns: int
     steps: int
     tokens: int
+    tool_errors: int
     cost: float | None
     seconds: float
 
@@ -51,7 +57,7 @@ class _Tally:
 
     def __init__(self) -> None:
         self.outcome = TurnOutcome()
-        self.turns = self.steps = self.tokens = 0
+        self.turns = self.steps = self.tokens = self.tool_errors = 0
         self.cost: float | None = None
 
     def count(self, usage: UsageUpdated) -> None:
@@ -67,23 +73,31 @@ async def evaluate(
     environ: Mapping[str, str],
     setup_for: SetupFor,
     report: Callable[[EvalResult], None],
+    *,
+    repetitions: int = 1,
 ) -> list[EvalResult]:
-    """Run tasks below a folder, a few at a time, and report each result as it comes in.
+    """Run each task so often below a folder, a few at a time, and report each result as it comes in.
 
     SIGINT and SIGTERM cancel all of them.
     """
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def one(task: EvaluationTask) -> EvalResult:
-        async with gate, _host(folder / task.name, environ, setup_for(task)) as host:
-            result = await _evaluated(task, host, folder / task.name / "workspace", environ)
+    async def one(task: EvaluationTask, repetition: int) -> EvalResult:
+        home = folder / str(repetition) / task.name
+        async with gate, _host(home, environ, setup_for(task)) as host:
+            result = await _evaluated(task, host, home / "workspace", environ)
+        result = msgspec.structs.replace(result, repetition=repetition)
         report(result)
         return result
 
     this_task = asyncio.current_task()
     assert this_task is not None
     async with on_signals(this_task.cancel), asyncio.TaskGroup() as group:
-        running = [group.create_task(one(task), name=f"task {task.name}") for task in tasks]
+        running = [
+            group.create_task(one(task, repetition), name=f"task {task.name}")
+            for repetition in range(1, repetitions + 1)
+            for task in tasks
+        ]
     return [task.result() for task in running]
 
 
@@ -92,7 +106,9 @@ async def _host(home: Path, environ: Mapping[str, str], setup: PorterSetup) -> A
     """Open a host that shares nothing with the user's own host except `setup`."""
     isolated = {name: value for name, value in environ.items() if name != EDITOR_STATE_VARIABLE}
     isolated["PORTICO_HOME"] = str(home / "home")
-    chain_options = ChainOptions(allow=(f"execute:{RUN_TESTS}*", "tool:portico-build__*"))
+    chain_options = ChainOptions(
+        allow=(f"execute:{RUN_TESTS}*", f"execute:{RUN_NODE_TESTS}*", "tool:portico-build__*")
+    )
     agents = InProcessPorters(home / "porter", isolated, lambda _workspace: setup)
     async with open_host(isolated, chain_options, agents) as host:
         yield host
@@ -114,11 +130,14 @@ async def _evaluated(
             verdict = TaskVerdict(False, f"{verdict.reason} The model said last: {said[-200:]}")
     return EvalResult(
         task=task.name,
+        repetition=1,
+        difficulty=task.difficulty,
         passed=verdict.passed,
         words=verdict.reason,
         turns=tally.turns,
         steps=tally.steps,
         tokens=tally.tokens,
+        tool_errors=tally.tool_errors,
         cost=tally.cost,
         seconds=round(time.monotonic() - started, 3),
     )
@@ -166,6 +185,8 @@ async def _follow(host: Host, session_id: SessionId, after_seq: int, tally: _Tal
         match event.payload:
             case UsageUpdated() as usage:
                 tally.count(usage)
+            case ToolCompleted(success=False):
+                tally.tool_errors += 1
             case PermissionRequested(request_id=request_id):
                 with suppress(InvalidInput):  # a rule has decided it already
                     service.session(session_id).decide(request_id, DENIED_UNATTENDED)

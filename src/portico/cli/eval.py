@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,13 +11,14 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from portico.app.eval_runner import EvalResult, SetupFor, evaluate
+from portico.app.eval_summary import summarize
 from portico.cli.arguments import CommandParser
 from portico.config.paths import config_folder
 from portico.config.settings import load_settings
 from portico.domain.errors import ExitCode, InvalidInput, PermissionDenied
 from portico.doors.terminal.sanitizer import clean_line
 from portico.porter.evaluation.scripted_model import ScriptedModel
-from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask, find_task, load_tasks
+from portico.porter.evaluation.task import RUN_NODE_TESTS, RUN_TESTS, EvaluationTask, find_task, load_tasks
 from portico.porter.setup import PorterSetup
 
 _DESCRIPTION = f"""Run small repository tasks with a model and report how many it solves.
@@ -26,9 +28,10 @@ _DESCRIPTION = f"""Run small repository tasks with a model and report how many i
   portico eval --model offline:smollm2 --task fix-off-by-one
 
 Each task runs in a temporary folder, in a session in proposal mode. Proposals are applied, and a check decides.
-The model may run "{RUN_TESTS}" and no other command. That command and the check run code the model wrote.
+The model may run "{RUN_TESTS}" and "{RUN_NODE_TESTS}", and no other command. They and the check run code the model wrote.
 With --model, calls cost what the provider charges; budgets apply.
 """
+_MOST_REPETITIONS = 100
 _SCRIPTED = "Scripted models test Porter and say nothing about a model. To evaluate one, use --model NAME."
 
 
@@ -41,9 +44,14 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--tasks", metavar="DIR", type=Path, help="folder of tasks (default: evals/tasks of the checkout)"
     )
+    parser.add_argument(
+        "--repeat", metavar="N", type=int, default=1, help="number of runs of each task (default: 1)"
+    )
     parser.add_argument("--json", dest="api", action="store_true", help="same as --api")
     parser.add_argument("--list", action="store_true", help="list the tasks without running them")
     flags = parser.parse(arguments)
+    if not 1 <= flags.repeat <= _MOST_REPETITIONS:
+        raise InvalidInput(f"--repeat must be between 1 and {_MOST_REPETITIONS}.")
     found = load_tasks(flags.tasks)
     tasks = [find_task(found, name) for name in flags.task] or found
     if flags.list:
@@ -53,17 +61,13 @@ def run(arguments: Sequence[str]) -> int:
         raise InvalidInput(f'Task "{unscripted[0]}" has no script.', suggestion="Name a model with --model.")
     environ = dict(os.environ)
     setup_for = _scripted if flags.model is None else _live(flags.model, environ)
-    return _evaluate(tasks, setup_for, environ, model=flags.model, api=flags.api)
+    return _evaluate(tasks, setup_for, environ, flags)
 
 
 def _evaluate(
-    tasks: Sequence[EvaluationTask],
-    setup_for: SetupFor,
-    environ: Mapping[str, str],
-    *,
-    model: str | None,
-    api: bool,
+    tasks: Sequence[EvaluationTask], setup_for: SetupFor, environ: Mapping[str, str], flags: Namespace
 ) -> int:
+    model, api = flags.model, flags.api
     width = max(len(task.name) for task in tasks)
 
     def report(result: EvalResult) -> None:
@@ -72,16 +76,20 @@ def _evaluate(
 
     if not api:
         print(
-            f"{'task':<{width}}  {'result':<6}  {'turns':>5}  {'steps':>5}  {'tokens':>9}  {'cost':>9}  {'time':>7}"
+            f"{'task':<{width}}  {'result':<6}  {'turns':>5}  {'steps':>5}  {'tokens':>9}  {'errors':>6}  {'cost':>9}  {'time':>7}"
         )
     with TemporaryDirectory(prefix="portico-eval-") as folder:
         try:
-            results = asyncio.run(evaluate(tasks, Path(folder).resolve(), environ, setup_for, report))
+            running = evaluate(
+                tasks, Path(folder).resolve(), environ, setup_for, report, repetitions=flags.repeat
+            )
+            results = asyncio.run(running)
         except asyncio.CancelledError as error:
             raise PermissionDenied("The evaluation was stopped.") from error
     failed = [result for result in results if not result.passed]
     if api:
         summary = {"status": "failed" if failed else "ok", "model": model or "scripted", "results": results}
+        summary["groups"] = summarize(results)
         print(msgspec.json.encode(summary).decode())
     else:
         _print_summary(results, failed, model)
@@ -92,7 +100,7 @@ def _row(result: EvalResult, width: int) -> str:
     cost = "" if result.cost is None else f"${result.cost:.4f}"
     return (
         f"{result.task:<{width}}  {'passed' if result.passed else 'FAILED'}  {result.turns:>5}  {result.steps:>5}  "
-        f"{result.tokens:>9,}  {cost:>9}  {result.seconds:>5.1f} s"
+        f"{result.tokens:>9,}  {result.tool_errors:>6}  {cost:>9}  {result.seconds:>5.1f} s"
     )
 
 
@@ -104,6 +112,9 @@ def _print_summary(results: Sequence[EvalResult], failed: Sequence[EvalResult], 
     )
     if model is None:
         print(_SCRIPTED)
+    else:
+        for group in summarize(results):
+            print(group)
     sys.stdout.flush()
     for one in failed:
         print(f"{one.task}: {clean_line(one.words)}", file=sys.stderr)

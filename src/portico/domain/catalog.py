@@ -35,6 +35,21 @@ class ListedScenario(msgspec.Struct, frozen=True, kw_only=True):
     is_default: bool = False
 
 
+class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An Agent Skill, where it is from, and whether agents may use it. One with a `problem` cannot be used.
+
+    `source` has the version of a package; `state` is on, not_allowed, changed, denied or broken.
+    """
+
+    skill_id: str
+    name: str
+    source: str
+    state: str
+    description: str = ""
+    fingerprint: str = ""
+    problem: str = ""
+
+
 class DownloadEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A model that runs on this machine once it is downloaded, which it is if `done`. `size` is in bytes."""
 

@@ -11,6 +11,7 @@ from portico.acp.extensions import ServerMeta, to_meta
 from portico.domain import codecs
 from portico.porter.model_loop.drift import REMINDER
 from portico.porter.model_loop.instructions import system_text
+from portico.porter.model_loop.tool_description import shown_spec
 from portico.porter.models.model import AssistantMessage, ModelFacts, ModelText, UserMessage
 from portico.porter.profiles.profile import load_profile, profile_of
 from portico.porter.scenarios.catalog import load_scenarios
@@ -142,6 +143,7 @@ async def test_failures_in_a_row_end_the_turn_of_a_small_model(state: Path, fold
 
 
 async def test_a_small_model_that_only_describes_a_change_is_reminded_once(state: Path, folder: Path) -> None:
+    (folder / "a.py").write_text("a - b\n")
     model = ScriptedModel([Say("Replace - by +."), Say("It should be +.")], SMALL)
     async with connected(state, setup_of=model.setup()) as client:
         assert await client.prompt(await client.open(folder), "Fix the operator in a.py") == "end_turn"
@@ -195,3 +197,39 @@ async def test_a_file_too_long_for_a_small_model_comes_with_its_definitions(
         assert long.endswith("long.py:299:1  f149") is trusted
         assert short == "1\tdef g():\n2\t    return 1"
         assert "portico-code__symbols" in {tool.name for tool in model.requests[0].tools}
+
+
+def test_a_profile_hides_parameters_that_a_tool_still_takes() -> None:
+    tools = {tool.name: shown_spec(tool.spec(), load_profile("small")) for tool in TOOLS}
+    assert list(codecs.decode_json(tools["run"].schema)["properties"]) == ["command"]
+    assert codecs.decode_json(tools["run"].schema)["required"] == ["command"]
+    large = load_profile("large")
+    assert all(shown_spec(tool.spec(), large) == tool.spec() for tool in TOOLS)
+
+
+async def test_files_that_a_prompt_names_are_read_before_a_small_model_is_asked(
+    state: Path, folder: Path
+) -> None:
+    (folder / "src").mkdir()
+    for name in ("src/a.py", "b.py", "c.py"):
+        (folder / name).write_text(f"# {name}\n")
+    (folder / ".env").write_text("TOKEN=1\n")
+    (folder.parent / "outside.py").write_text("secret = 1\n")
+    prompt = "Why is ../outside.py or .env wrong? See http://x.org/b.py, none.py, src/a.py:3, b.py and c.py."
+    small, large = ScriptedModel([Say("So.")], SMALL), ScriptedModel([Say("So.")])
+    for model in (small, large):
+        async with connected(state, setup_of=model.setup()) as client:
+            await client.prompt(await client.open(folder), prompt)
+            assert [one.title for one in client.calls] == (
+                ["Read src/a.py", "Read b.py"] if model is small else []
+            )
+    assert small.requests[0].messages == (
+        UserMessage(
+            (
+                ModelText(prompt),
+                ModelText("\n\n[src/a.py, with line numbers:]\n1\t# src/a.py"),
+                ModelText("\n\n[b.py, with line numbers:]\n1\t# b.py"),
+            )
+        ),
+    )
+    assert large.requests[0].messages == (UserMessage((ModelText(prompt),)),)

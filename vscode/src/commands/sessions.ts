@@ -75,6 +75,7 @@ export function sessionCommands(services: Services): vscode.Disposable[] {
       }
     }),
     registerCommand("showApprovals", services, () => chat.send({ name: "settings" })),
+    registerCommand("showSkills", services, () => chat.send({ name: "settings" })),
   ];
 }
 

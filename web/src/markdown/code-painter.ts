@@ -1,7 +1,8 @@
 // Highlights code as it arrives: first plain, then line by line, and once more as a whole when a stretch is complete,
 // because some colours depend on later lines.
 
-import { canHighlight, highlight, type ColorRun } from "./highlight";
+import type { ColorRun, Highlighted } from "./highlight";
+import { highlighter, loadHighlighter, type Highlighter } from "./highlighter";
 import { whenIdle } from "./idle-queue";
 import { changeText } from "./morph";
 import { visibleNodes } from "./visible-text";
@@ -24,7 +25,10 @@ interface Stretch {
 
 export class CodePainter {
   readonly #code: HTMLElement;
-  readonly #language: string | undefined;
+  /** Undefined if the code stays plain. */
+  #highlight: ((code: string) => Highlighted) | undefined;
+  /** Nothing is painted before it is known whether there are colours. */
+  #ready = false;
   /** Provisional nodes: draft colours, then plain text, then the unfinished line. */
   readonly #live = block();
   #stretch: Stretch | undefined;
@@ -38,8 +42,22 @@ export class CodePainter {
 
   constructor(code: HTMLElement, language: string) {
     this.#code = code;
-    this.#language = canHighlight(language) ? language : undefined;
     code.append(this.#live);
+    const loaded = highlighter.peek();
+    if (loaded !== undefined || language === "") this.#begin(loaded, language);
+    else void loadHighlighter().then((found) => this.#begin(found, language));
+  }
+
+  #begin(found: Highlighter | undefined, language: string): void {
+    if (found?.canHighlight(language) === true) {
+      this.#highlight = (code) => found.highlight(code, language);
+    }
+    this.#ready = true;
+    this.#paint(performance.now() + AT_ONCE_MS);
+    if (this.#finished) {
+      this.#seal();
+    }
+    this.#showLive();
   }
 
   /** More lines that have ended, and the line behind them as far as it has come. */
@@ -90,7 +108,10 @@ export class CodePainter {
 
   /** Colours the next piece, and says whether it is worth going on. */
   #paintNext(): boolean {
-    if (this.#language === undefined || this.#painted > LONGEST_COLOURED) {
+    if (!this.#ready) {
+      return false;
+    }
+    if (this.#highlight === undefined || this.#painted > LONGEST_COLOURED) {
       const piece = wholeLines(this.#pending, LONGEST_PLAIN);
       this.#keep(piece, [{ color: "", text: piece }]);
       return true;
@@ -102,7 +123,7 @@ export class CodePainter {
     }
     const longest = this.#draftLength > 0 || all < STRETCH ? LONGEST_PIECE : STRETCH;
     const piece = wholeLines(this.#pending, longest);
-    const { runs, complete } = highlight(piece, this.#language);
+    const { runs, complete } = this.#highlight(piece);
     const isLast = piece.length === all;
     if (complete || (isLast ? this.#finished : longest === LONGEST_PIECE)) {
       this.#keep(piece, runs);
@@ -139,10 +160,10 @@ export class CodePainter {
   #seal(): void {
     const stretch = this.#stretch;
     this.#stretch = undefined;
-    if (stretch !== undefined && stretch.steps > 1 && this.#language !== undefined) {
-      const language = this.#language;
+    const highlight = this.#highlight;
+    if (stretch !== undefined && stretch.steps > 1 && highlight !== undefined) {
       whenIdle(() => {
-        repaint(stretch, language);
+        repaint(stretch, highlight);
         return false;
       });
     }
@@ -162,11 +183,11 @@ export class CodePainter {
   }
 }
 
-function repaint(stretch: Stretch, language: string): void {
+function repaint(stretch: Stretch, highlight: (code: string) => Highlighted): void {
   if (!stretch.element.isConnected || stretch.text.length > 2 * LONGEST_PIECE) {
     return;
   }
-  const { runs } = highlight(stretch.text, language);
+  const { runs } = highlight(stretch.text);
   if (!sameColours(runs, stretch.runs)) {
     stretch.element.replaceChildren(...runs.flatMap(runNodes));
   }

@@ -16,6 +16,7 @@ from portico.domain.catalog import (
     PromptBlank,
     PromptEntry,
     ProviderEntry,
+    SkillEntry,
 )
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
@@ -134,6 +135,18 @@ class Catalog(Protocol):
 
     async def change_settings(self, changes: Sequence[tuple[str, str]]) -> None:
         """Set user settings by name and JSON value; an empty value removes one. InvalidInput if wrong."""
+        ...
+
+    async def skills(self, workspace: Path) -> Sequence[SkillEntry]:
+        """The skills of the user, of a folder and of its packages."""
+        ...
+
+    async def allow_skill(self, workspace: Path, skill_id: str, fingerprint: str) -> None:
+        """Let agents use a skill as the person has seen it. InvalidInput if it has changed since."""
+        ...
+
+    async def deny_skill(self, workspace: Path, skill_id: str) -> None:
+        """Keep agents from using a skill."""
         ...
 
     def approvals(self) -> Sequence[Approval]: ...

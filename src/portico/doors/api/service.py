@@ -6,11 +6,11 @@ from pathlib import Path
 
 from connectrpc.codec import proto_binary_codec
 
-from portico.api.fields import to_time
+from portico.api.fields import to_enum, to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
 from portico.config.setting_descriptions import SettingDescription
-from portico.domain.catalog import DownloadEntry
+from portico.domain.catalog import DownloadEntry, SkillEntry
 from portico.domain.errors import InvalidInput
 from portico.doors.api.error_interceptor import ErrorInterceptor
 from portico.doors.api.json_codec import BoundedJsonCodec
@@ -167,6 +167,19 @@ class ApiService(PromptCalls):
         settings, _problems = await self._catalog.settings(await self._folder(""))
         return pb.SetSettingsResponse(settings=[_setting(one) for one in settings])
 
+    async def list_skills(self, request: pb.ListSkillsRequest, _: Context, /) -> pb.ListSkillsResponse:
+        found = await self._catalog.skills(await self._folder(request.workspace))
+        return pb.ListSkillsResponse(skills=[_skill(one) for one in found])
+
+    async def decide_skill(self, request: pb.DecideSkillRequest, _: Context, /) -> pb.DecideSkillResponse:
+        folder = await self._folder(request.workspace)
+        if request.allow:
+            await self._catalog.allow_skill(folder, request.skill_id, request.fingerprint)
+        else:
+            await self._catalog.deny_skill(folder, request.skill_id)
+        found = await self._catalog.skills(folder)
+        return pb.DecideSkillResponse(skills=[_skill(one) for one in found])
+
     async def list_approvals(
         self, request: pb.ListApprovalsRequest, _: Context, /
     ) -> pb.ListApprovalsResponse:
@@ -207,6 +220,18 @@ def asgi_application(service: ApiService) -> AgentServiceASGIApplication:
         interceptors=[ErrorInterceptor()],
         read_max_bytes=MAX_REQUEST_BYTES,
         codecs=[proto_binary_codec(), BoundedJsonCodec()],
+    )
+
+
+def _skill(entry: SkillEntry) -> pb.Skill:
+    return pb.Skill(
+        skill_id=entry.skill_id,
+        name=entry.name,
+        source=entry.source,
+        state=to_enum(pb.SkillState, entry.state),
+        description=entry.description,
+        fingerprint=entry.fingerprint,
+        problem=entry.problem,
     )
 
 

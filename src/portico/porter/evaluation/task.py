@@ -1,6 +1,6 @@
 """Evaluation tasks, loaded from folders: prompts, initial files, a check and a scripted solution.
 
-A folder holds `task.toml` (purpose, prompts, scenario), `files/` (what the workspace begins with), `check.py`,
+A folder holds `task.toml` (purpose, prompts, scenario, difficulty), `files/` (what the workspace begins with), `check.py`,
 and optionally `script.toml` (answers of a scripted model) and `generate.py` (writes files too large to store).
 `@RUN_TESTS@` in the TOML files stands for the command that runs a task's tests.
 """
@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -19,9 +19,11 @@ from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 
 T = TypeVar("T")
+TaskDifficulty = Literal["easy", "medium", "hard"]
 
 RUN_TESTS = f"{'python' if sys.platform == 'win32' else 'python3'} -m unittest"
-"""The one command that needs no permission in an evaluation; prompts name it."""
+RUN_NODE_TESTS = "node --test"
+"""The commands that need no permission in an evaluation; prompts name them."""
 
 
 class ScriptedCall(msgspec.Struct, frozen=True):
@@ -51,6 +53,7 @@ class EvaluationTask(msgspec.Struct, frozen=True, kw_only=True):
     prompts: tuple[str, ...]
     script: tuple[ScriptedStep, ...]
     scenario: str | None
+    difficulty: TaskDifficulty = "easy"
 
     @property
     def name(self) -> str:
@@ -61,6 +64,7 @@ class _TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     purpose: str
     prompts: tuple[str, ...]
     scenario: str | None = None
+    difficulty: TaskDifficulty = "easy"
 
 
 class _ScriptFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,7 +106,12 @@ def _load(folder: Path) -> EvaluationTask:
     script = folder / "script.toml"
     steps = _read(script, _ScriptFile).step if script.exists() else ()
     return EvaluationTask(
-        folder=folder, purpose=task.purpose, prompts=task.prompts, script=steps, scenario=task.scenario
+        folder=folder,
+        purpose=task.purpose,
+        prompts=task.prompts,
+        script=steps,
+        scenario=task.scenario,
+        difficulty=task.difficulty,
     )
 
 

@@ -23,8 +23,8 @@ _QUESTION = re.compile(
     r"^\s*(?:how|what|where|which|who|why|when|is|are|does|do|can|could|should)\b", re.IGNORECASE
 )
 REMINDER = (
-    "[You have not changed any file yet. If the task needs a change, make it now with a tool. If not, give your "
-    "answer again.]"
+    "[You have not changed any file yet. If the task needs a change, make it now: call edit with the path, the lines "
+    "to replace and the new lines. If not, give your answer again.]"
 )
 
 
@@ -79,8 +79,12 @@ def first_calls(finished: ResponseFinished, most: int | None) -> ResponseFinishe
 
 
 def _wants_change(history: Sequence[Message]) -> bool:
-    last = next((message for message in reversed(history) if isinstance(message, UserMessage)), None)
-    if last is None:
-        return False
-    text = "\n".join(part.text for part in last.parts if isinstance(part, ModelText))
+    text = next(filter(None, map(_prompt_text, reversed(history))), "")
     return _CHANGE.search(text[:2000]) is not None and _QUESTION.match(text) is None
+
+
+def _prompt_text(message: Message) -> str:
+    """Return what the user wrote; what Porter adds is in brackets."""
+    parts = message.parts if isinstance(message, UserMessage) else ()
+    texts = (part.text for part in parts if isinstance(part, ModelText))
+    return next((text for text in texts if not text.lstrip().startswith("[")), "")

@@ -24,6 +24,7 @@ from portico.porter.model_loop.project_check import ProjectCheck
 from portico.porter.model_loop.repetition import RepetitionGuard
 from portico.porter.model_loop.token_estimate import TokenEstimate
 from portico.porter.model_loop.tool_calls import ToolCallBatch
+from portico.porter.model_loop.tool_description import shown_spec
 from portico.porter.model_loop.usage import TurnUsage
 from portico.porter.models.model import (
     Model,
@@ -34,7 +35,6 @@ from portico.porter.models.model import (
     RequestLimits,
     ResponseFinished,
     ToolMessage,
-    ToolSpec,
     UserMessage,
 )
 from portico.porter.models.spending_limit import SpendingLimit
@@ -260,15 +260,9 @@ class ModelLoop:
         return ModelRequest(
             system=self._system,
             messages=self._history.messages,
-            tools=tuple(map(self._spec, self._tools.values())),
+            tools=tuple(shown_spec(tool.spec(), self._profile) for tool in self._tools.values()),
             limits=RequestLimits(
                 output_tokens=self._context.scenario.limits.output_tokens
                 or self._profile.limits.output_tokens
             ),
-        )
-
-    def _spec(self, tool: ModelTool) -> ToolSpec:
-        described = self._profile.descriptions.get(tool.name)
-        return (
-            tool.spec() if described is None else msgspec.structs.replace(tool.spec(), description=described)
         )

@@ -17,6 +17,7 @@ from portico.porter.model_loop.delegation import Delegation
 from portico.porter.model_loop.instructions import system_text
 from portico.porter.model_loop.loop import MeteredModel, ModelLoop
 from portico.porter.model_loop.mcp_servers import McpServers
+from portico.porter.model_loop.named_files import read_named_files
 from portico.porter.model_loop.project_check import ProjectCheck
 from portico.porter.model_loop.token_estimate import TokenEstimate
 from portico.porter.model_loop.usage import TurnUsage
@@ -167,6 +168,9 @@ class ModelSession:
         others = await self._servers.tools(turn) if metered.facts.tools else ()
         tools = offered_tools(scenario, context.profile, others)
         context = msgspec.structs.replace(context, outline=_outline(context, tools))
+        named = await read_named_files(context, prompt.argument) if metered.facts.tools else ()
+        if named:
+            session.history.add(UserMessage(named))
         context = msgspec.structs.replace(
             context, delegate=Delegation(metered, context, tools, session.scenarios).do
         )

@@ -37,13 +37,17 @@ class ProfileTexts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ProfileLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Upper limits. `calls` is per response, `steps` are model calls in a turn; None for no limit."""
+    """Upper limits. `calls` is per response, `steps` are model calls in a turn; None for no limit.
+
+    `named_files` is how many of the files that a prompt names are read before the model is asked.
+    """
 
     calls: Annotated[int, Meta(ge=1)] | None = None
     steps: Annotated[int, Meta(ge=1)] | None = None
     output_tokens: Annotated[int, Meta(ge=16)] | None = None
     plan_steps: Annotated[int, Meta(ge=1)] = 100
     read_lines: Annotated[int, Meta(ge=1)] = 2000
+    named_files: Annotated[int, Meta(ge=0)] = 0
 
 
 class ProfileGuards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,7 +74,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How the loop works with a class of models.
 
     `tools` are names or patterns of the tools that are offered. `variants` selects another form of a tool, and
-    `descriptions` a shorter description. With `written_calls`, calls that a model writes as text are read.
+    `descriptions` a shorter description; `parameters` names those parameters of a tool that are shown. With `written_calls`, calls that a model writes as text are read.
     With `commands`, slash commands answer free text that they answer exactly.
     `outline` is the tool that lists the definitions of a file that is too long to read.
     """
@@ -80,6 +84,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     texts: ProfileTexts
     variants: dict[str, str] = {}
     descriptions: dict[str, str] = {}
+    parameters: dict[str, tuple[str, ...]] = {}
     written_calls: bool = False
     commands: bool = False
     outline: str | None = None

@@ -1,7 +1,7 @@
 // The changed files as one long list, of which only the visible part is rendered.
 
 import { Component, type ComponentChildren } from "preact";
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../timeline/elements";
 import { languageOfFile } from "./line-segments";
 import { ConflictView } from "./conflict-view";
@@ -74,7 +74,7 @@ interface FileSectionProps {
 function FileSectionView({ shown, view, openFile }: FileSectionProps) {
   const { section, rows, before, after } = shown;
   const { file } = section;
-  const language = useMemo(() => languageOfFile(file.path), [file.path]);
+  const language = languageOfFile(file.path);
   return (
     <section class="p-rf" aria-label={file.path}>
       <FileHead section={section} view={view} openFile={openFile} />

@@ -1,6 +1,7 @@
 // Highlighting and changed words of a line, computed when it is first shown.
 
-import { canHighlight, highlight, type ColorRun } from "../../markdown/highlight";
+import type { ColorRun } from "../../markdown/highlight";
+import { highlighter, loadHighlighter } from "../../markdown/highlighter";
 import type { PatchHunk, PatchLine } from "../../model/patch";
 import { markWords, type WordSpan } from "../timeline/diff/word-diff";
 
@@ -29,11 +30,13 @@ const words = new WeakMap<
   WeakMap<PatchLine, readonly [readonly WordSpan[], readonly WordSpan[]]>
 >();
 
-/** The language of a file by its name; empty if there is none that can be coloured. */
+/** The language of a file by its name; empty if there is none that can be coloured, or not yet. */
 export function languageOfFile(path: string): string {
   const name = (path.split("/").at(-1) ?? "").toLowerCase();
   const ending = name.includes(".") ? (name.split(".").at(-1) ?? "") : name;
-  return canHighlight(ending) ? ending : "";
+  const loaded = highlighter.value;
+  if (loaded === undefined) void loadHighlighter();
+  return loaded?.canHighlight(ending) === true ? ending : "";
 }
 
 /** A line of a hunk, with its words compared with those of the line it came from or became. */
@@ -99,7 +102,9 @@ function colorRuns(source: Lines, index: number, language: string): readonly Col
 function colouredLines(lines: Lines, language: string): readonly (readonly ColorRun[])[] {
   const short = lines.map((line) => (line.length > LONGEST_LINE ? "" : line));
   const coloured: ColorRun[][] = [[]];
-  for (const { color, text } of highlight(short.join("\n"), language).runs) {
+  const code = short.join("\n");
+  const runs = highlighter.peek()?.highlight(code, language).runs ?? [{ color: "", text: code }];
+  for (const { color, text } of runs) {
     for (const [index, part] of text.split("\n").entries()) {
       if (index > 0) coloured.push([]);
       if (part !== "") coloured.at(-1)?.push({ color, text: part });

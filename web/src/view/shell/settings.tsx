@@ -1,4 +1,4 @@
-// Settings of the page, permission grants and keyboard shortcuts.
+// Settings of the page, skills, permission grants and keyboard shortcuts.
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
@@ -10,6 +10,7 @@ import { Approvals } from "./approvals";
 import { canNotify, requestPermission } from "./desktop-notifications";
 import { SettingsProblems } from "./settings-problems";
 import { SHORTCUTS } from "./shortcuts";
+import { Skills } from "./skills";
 import { FormProblem } from "../form";
 
 export type SettingsPage = "settings" | "shortcuts";
@@ -68,6 +69,9 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
           choices={{ system: "System", light: "Light", dark: "Dark" }}
           onChange={(chosen) => (theme.value = chosen)}
         />
+      </Group>
+      <Group title="Skills">
+        <Skills gateway={app.gateway} workspace={workspace} />
       </Group>
       <Group title="Always allowed">
         <Approvals gateway={app.gateway} workspace={here} />
