@@ -99,7 +99,7 @@ async def test_a_prompt_runs_at_the_server_with_limits_and_a_model_of_its_own(
         assert path.read_text().endswith("\n\nShort.\n")
 
         failed = await runs.result("translate", values={"input": "x", "language": "Dutch"})
-        assert "no such thing" in failed["error"]
+        assert "no such thing. Try again." in failed["error"]
         assert failed["traceId"] in (portico.state / "portico.log").read_text()
 
 

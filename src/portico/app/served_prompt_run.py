@@ -83,7 +83,9 @@ class ServedPromptRun:
         trace_id = os.urandom(8).hex()
         error = ""
         if outcome.error is not None:
-            error = " ".join(filter(None, (outcome.error.message, outcome.error.details.suggestion)))
+            message = outcome.error.message
+            sentence = message if message.endswith((".", "!", "?")) else f"{message}."
+            error = " ".join(filter(None, (sentence, outcome.error.details.suggestion)))
         elif not run.complete:
             error = "" if _was_cancelled(outcome) else "The run ended before the answer was complete."
         if error:
