@@ -106,6 +106,97 @@ describe("a proposal", () => {
     await expect.poll(() => head.locator(".p-problems").innerText()).toContain("1 new problem");
     const quiet = page.locator(".p-rf-head", { hasText: "captain.md" });
     await expect.poll(() => quiet.locator(".p-problems").count()).toBe(0);
+  });
+
+  test("is applied in part by keys alone: what was rejected stays in it", async () => {
+    await review();
+    await expect.poll(label).toContain("Change 1 of 2 in harbour/boats.py");
+    await press("a");
+    await expect.poll(label).toContain("Change 2 of 2 in harbour/boats.py");
+    await press("x");
+    await expect.poll(sum).toContain("6 of 8 changes in 6 files");
+    await press("Enter");
+    await says("Applied 6 files");
+    const boats = await written("harbour/boats.py");
+    expect(boats).toContain("if name]");
+    expect(boats).toContain('return f"{boat.name} leaves"\n');
+    await expect.poll(() => written(".env")).toBeUndefined();
+    await expect.poll(() => page.locator(".p-rfile").allInnerTexts()).toHaveLength(3);
+    await expect.poll(sum).toContain("Nothing selected");
+    await press("Enter");
+    await says("Nothing selected");
+    await expect.poll(() => page.evaluate(() => window.review.server.called("applyProposal"))).toBe(1);
+    await press("u");
+    await says("Last apply undone");
+    await expect.poll(() => page.locator(".p-rfile").allInnerTexts()).toHaveLength(8);
+    await expect.poll(sum).toContain("6 of 8 changes in 6 files");
+  });
+
+  test("keeps what was chosen through a reload, and the words for the agent", async () => {
+    await review();
+    await press("x", "r");
+    await page.keyboard.type("Keep the loop");
+    await page.evaluate(() => window.review.open());
+    await page.waitForSelector(".p-proposal");
+    await expect.poll(() => page.textContent(".p-proposal .p-button-main")).toBe("Resolve conflicts");
+    await page.click(".p-proposal-file >> nth=0");
+    await page.waitForSelector(".p-rh-rejected");
+    await expect.poll(sum).toContain("1 rejected");
+    await press("r");
+    await expect.poll(() => page.inputValue(".p-revise-text")).toBe("Keep the loop");
+  });
+
+  test("that another turn has changed says so and keeps the choices that are left", async () => {
+    await review();
+    await press("x", "x");
+    await page.evaluate(() => {
+      const { server } = window.review;
+      server.changes = server.changes.map((one) =>
+        one.path === "harbour/boats.py"
+          ? { ...one, new: one.new?.replace(" {HARBOUR}", " at once") ?? "" }
+          : one,
+      );
+      server.tell();
+    });
+    await says("The proposal has changed");
+    await expect.poll(() => page.textContent(".p-review-said")).toContain("1 decision dropped");
+    await expect.poll(sum).toContain("1 rejected");
+  });
+
+  test("that changed unseen is not applied: it is loaded anew, and the person is told", async () => {
+    await review();
+    await press("x");
+    await page.evaluate(() => void (window.review.server.revision += 1));
+    await press("Enter");
+    await says("The proposal has changed");
+    await expect.poll(() => written("tests/test_boats.py")).toBeUndefined();
+    await expect.poll(sum).toContain("1 rejected");
+    await press("Enter");
+    await says("Applied");
+  });
+
+  for (const [part, selector] of [
+    ["its head", ".p-rh-place"],
+    ["a line of it", ".p-rl-text"],
+  ] as const) {
+    test(`has the hunk as its current one of which ${part} was clicked`, async () => {
+      await review();
+      const last = page.locator(`.p-rf >> nth=0 >> .p-rd-row ${selector}`).last();
+      await last.click();
+      const current = page.locator(".p-rh-current");
+      await expect.poll(() => current.count()).toBe(1);
+      await expect.poll(() => page.locator(".p-rd-current").count()).toBeGreaterThan(0);
+      const place = await current.locator(".p-rh-place").textContent();
+      expect(place).toBe(await page.locator(".p-rf >> nth=0 >> .p-rh-place").last().textContent());
+      await press("x");
+      await expect.poll(() => page.locator(".p-rh-rejected .p-rh-place").allTextContents()).toEqual([place]);
+    });
+  }
+
+  test("that comes while nobody looks at the screen is read aloud", async () => {
+    await show();
+    const aloud = page.locator("[aria-live=polite]", { hasText: "8 files to review" });
+    await expect.poll(() => aloud.count()).toBe(0);
     await page.evaluate(() => void window.review.server.tell());
     await aloud.waitFor({ state: "attached" });
   });
