@@ -66,3 +66,27 @@ def test_porter_explains_a_name_by_its_meaning_where_a_server_can_tell(portico: 
     )
     assert "is used 2 times in 1 file" in by_meaning.text, by_meaning.text
     assert "other.py" not in by_meaning.text
+
+
+def test_a_proposal_says_what_problems_it_adds_and_solves_before_it_is_applied(portico: Portico) -> None:
+    (portico.workspace / "old.py").write_text("nosuch()\n")
+    (portico.workspace / "notes.txt").write_text("plain\n")
+    path = {"PATH": real_server_path()}
+    writes = [
+        {"write": {"path": "old.py", "content": "print(1)\n"}},
+        {"write": {"path": "new.py", "content": 'count: int = "three"\n'}},
+        {"write": {"path": "notes.txt", "content": "plainer\n"}},
+    ]
+    assert portico.exec(writes, "--mode", "proposal", environ=path).code == 0
+    checked = portico.run("review", "show", "--problems", "--api", environ=path)
+    (found,) = json.loads(checked.text)["problems"]
+    files = {one["path"]: one for one in found["files"]}
+    assert set(files) == {"new.py", "old.py"}
+    (added,), (removed,) = files["new.py"]["added"], files["old.py"]["removed"]
+    assert (added["line"], added["severity"]) == (1, "error")
+    assert "nosuch" in removed["message"]
+    assert "removed" not in files["new.py"]
+    assert "added" not in files["old.py"]
+    assert "notes.txt" in found["note"], "why it was not checked"
+    without = portico.run("review", "show", "--problems", environ={"PATH": "/usr/bin:/bin"})
+    assert "No language server is installed for this folder." in without.text

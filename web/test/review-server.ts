@@ -13,6 +13,7 @@ import {
   FileContentsSchema,
   FinishReviewResponseSchema,
   GetCheckpointDiffResponseSchema,
+  GetProposalProblemsResponseSchema,
   GetProposalResponseSchema,
   GetReviewStatusResponseSchema,
   GetRevisionPromptResponseSchema,
@@ -37,6 +38,7 @@ import {
   ProposalStatus,
   ProposalUpdatedSchema,
   type ProposalUpdated,
+  type FileProblemsSchema,
   type ProposedFileSchema,
 } from "../src/generated/portico/v1/events_pb";
 import { applyEvent } from "../src/model/session-detail";
@@ -57,6 +59,7 @@ type Choice = MessageInitShape<typeof FileChoiceSchema>;
 export class ReviewServer extends MemoryServer {
   changes: readonly Change[] = [];
   revision = 0;
+  problems: MessageInitShape<typeof FileProblemsSchema>[] = [];
   mode = ReviewMode.PROPOSAL;
   possible = [ReviewMode.DIRECT, ReviewMode.PROPOSAL, ReviewMode.BRANCH, ReviewMode.WORKTREE];
   hint = "";
@@ -124,6 +127,12 @@ export class ReviewServer extends MemoryServer {
           const contents = this.changes.filter(({ path }) => paths.includes(path)).map(contentsOf);
           const proposals = this.changes.length > 0 ? [this.proposal()] : [];
           return Promise.resolve(create(GetProposalResponseSchema, { proposals, contents }));
+        },
+        getProposalProblems: () => {
+          const { revision } = this.proposal();
+          return Promise.resolve(
+            create(GetProposalProblemsResponseSchema, { revision, files: this.problems }),
+          );
         },
         applyProposal: (request) => {
           note("applyProposal", request);

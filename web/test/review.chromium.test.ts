@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openPage, type OpenedPage } from "../bench/browser.mjs";
-import { NoticeLevel } from "../src/generated/portico/v1/events_pb";
+import { NoticeLevel, Severity } from "../src/generated/portico/v1/events_pb";
 
 let opened: OpenedPage;
 let page: Page;
@@ -84,6 +84,28 @@ describe("a proposal", () => {
     await page.click("text=old.txt");
     await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label")?.includes("old.txt"));
     await expect.poll(() => page.locator(".p-rfile-at").innerText()).toContain("old.txt");
+  });
+
+  test("shows the problems that it adds and solves, at each file and above all of them", async () => {
+    await show();
+    await page.evaluate((severity) => {
+      window.review.server.problems = [
+        { path: "harbour/boats.py", added: [{ line: 3, severity, message: "Name is not known" }] },
+        { path: "tests/test_boats.py", removed: [{ line: 1, severity, message: "Import is not used" }] },
+        { path: "docs/crews/captain.md" },
+      ];
+    }, Severity.ERROR);
+    await page.click(".p-proposal-file >> nth=0");
+    await page.click("text=1 new problem, 1 problem solved");
+    const lines = await page.locator(".p-review-problems li").allInnerTexts();
+    expect(lines.map((text) => text.replaceAll(/\s+/g, " "))).toEqual([
+      expect.stringMatching(/new error.*harbour\/boats\.py:3 Name is not known/),
+      expect.stringMatching(/solved.*tests\/test_boats\.py:1 Import is not used/),
+    ]);
+    const head = page.locator(".p-rf-head", { hasText: "boats.py" }).first();
+    await expect.poll(() => head.locator(".p-problems").innerText()).toContain("1 new problem");
+    const quiet = page.locator(".p-rf-head", { hasText: "captain.md" });
+    await expect.poll(() => quiet.locator(".p-problems").count()).toBe(0);
   });
 
   test("is applied in part by keys alone: what was rejected stays in it", async () => {

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from portico import __version__
 from portico.agents.process import LocalAgentLauncher
 from portico.agents.sandbox_policy import SandboxPolicy
 from portico.app.program_log import configure_log
-from portico.chains.built_in_components import open_components
+from portico.chains.built_in_components import find_code_servers, open_components
 from portico.chains.chained_agents import ChainedAgents
 from portico.chains.component_status import ChainComponents
 from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions, ChainParts
@@ -104,6 +105,7 @@ async def open_host(
             store=store,
             agents=ChainedAgents(parts, launcher),
             components=ChainComponents(parts),
+            code_servers=partial(find_code_servers, parts),
             editors=editors,
             reviews=reviews,
             clock=clock,

@@ -7,11 +7,16 @@ parts of the process gets them from a function of its own.
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from portico.chains.options import ChainParts
 from portico.components.component import Component
 from portico.components.editor.component import EditorComponent
 from portico.components.registry import BuiltInComponent, ComponentRegistry, component_class
+from portico.config.paths import config_folder
+from portico.config.settings import load_settings
+from portico.files.deadline import within_deadline
 from portico.sessions.ports import EditorProvider
 
 if TYPE_CHECKING:
@@ -47,6 +52,23 @@ def open_components(
             ),
         }
     )
+
+
+async def find_code_servers(parts: ChainParts, workspace: Path) -> "CodeServers | None":
+    """The language servers of the component `code`; None where it is off, or has none."""
+
+    def find() -> "CodeServers | None":
+        from portico.components.code.component import CodeComponent
+
+        settings = load_settings(config_folder(parts.environ), workspace)
+        for choice in parts.components.chosen(settings, parts.options.components):
+            if choice.name == "code":
+                component = parts.components.component(choice, settings.trusted_packages)
+                assert isinstance(component, CodeComponent)
+                return component.servers(workspace, parts.environ)
+        return None
+
+    return await within_deadline(find)
 
 
 def _code(environ: Mapping[str, str], windows: "EditorWindows | None") -> Component:

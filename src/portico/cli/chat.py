@@ -56,7 +56,7 @@ _DESCRIPTION = """Chat with an agent in the terminal.
 
 /options lists the options of the agent, /options mode plan sets one.
 /components lists what the chain adds for the agent, /components memory on switches one for this session.
-/proposal shows the proposal; /proposal diff, apply, discard, undo and revise act on it.
+/proposal shows the proposal; /proposal diff, problems, apply, discard, undo and revise act on it.
 /handoff AGENT continues with another agent, in a new session that gets a summary of this one.
 /exit leaves the chat; the session is kept. Ctrl-C stops a turn, a second one ends the agent.
 """

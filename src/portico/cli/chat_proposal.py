@@ -16,8 +16,8 @@ async def run_proposal(
 ) -> str | None:
     """Run the command. Returns the prompt to send, if the agent is asked to revise."""
     arguments = _split(words)
-    if arguments[:1] == ["diff"]:
-        arguments = ["show", "--diff", *arguments[1:]]
+    if arguments[:1] in (["diff"], ["problems"]):
+        arguments = ["show", f"--{arguments[0]}", *arguments[1:]]
     if arguments[:1] == ["revise"] and not any(word.startswith("--") for word in arguments):
         arguments = ["revise", "--comment", " ".join(arguments[1:])]
     try:
@@ -28,7 +28,8 @@ async def run_proposal(
         raise InvalidInput(f"/proposal show does not take {flags.session_name}.")
     flags.session, flags.yes = session_id, True
     session = await host.service.show(session_id)
-    reviewed = ReviewTarget(session=session, reviews=await reviews_of(host, session, environ))
+    reviews = await reviews_of(host, session, environ)
+    reviewed = ReviewTarget(session=session, reviews=reviews, ports=host.ports)
     if flags.action == "revise":
         return await revision_prompt(flags, reviewed)
     await act(flags, reviewed, ReviewPrinter(environ.get("TERM", "")))

@@ -52,6 +52,11 @@ def _group() -> CommandGroup:
     shown = show.add_mutually_exclusive_group()
     shown.add_argument("--diff", action="store_true", help="the patch; in a pipe, as git reads it")
     shown.add_argument("--stat", action="store_true", help="the list of files only")
+    shown.add_argument(
+        "--problems",
+        action="store_true",
+        help="problems that the changes add and remove, by language servers",
+    )
     shown.add_argument("--file", metavar="PATH", help="one file in full, with hunks and conflicts")
     apply = group.add("apply", "write proposed changes to your files", _run_action)
     discard = group.add("discard", "discard proposed changes", _run_action)
@@ -131,6 +136,9 @@ async def _show(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewP
         for one in contents:
             view.contents(one)
         return
+    if flags.problems:
+        await _show_problems(flags, reviewed, proposals, view)
+        return
     status = await reviews.status(session_id)
     if flags.api:
         _print_json(reviewed, review=status, proposals=proposals)
@@ -148,6 +156,33 @@ async def _show(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewP
         where = f"on the branch {status.branch}" if status.branch else "in a worktree of its own"
         view.line(f"Session {session_id} works {where}.")
         view.line(f"  end that: portico review finish merge --session {session_id}")
+
+
+async def _show_problems(
+    flags: argparse.Namespace,
+    reviewed: ReviewTarget,
+    proposals: Sequence[ProposalUpdated],
+    view: ReviewPrinter,
+) -> None:
+    # Late: most reviews ask no language server.
+    from portico.doors.terminal.labels import pluralize
+    from portico.doors.terminal.problem_labels import problem_lines
+    from portico.sessions.proposal_problems import compare_problems
+
+    session = reviewed.session
+    found = [
+        await compare_problems(session, one.proposal_id, reviewed.reviews, reviewed.ports)
+        for one in proposals
+    ]
+    if flags.api:
+        _print_json(reviewed, problems=found)
+        return
+    for one in found:
+        lines = problem_lines(one.files, session.workspace)
+        if one.files and not lines:
+            lines = [f"No new problems in {pluralize(len(one.files), 'file')}."]
+        for line in (*lines, *filter(None, [one.note])):
+            view.line(f"  {line}")
 
 
 async def _whole(reviewed: ReviewTarget, proposal: ProposalUpdated) -> list[Any]:

@@ -17,6 +17,7 @@ from portico.domain.session_summary import SessionSummary
 from portico.review.local_reviews import LocalReviews
 from portico.sessions.leases import session_holder
 from portico.sessions.lookup import find_session
+from portico.sessions.ports import Ports
 from portico.sessions.review_actions import ReviewActions
 
 _LOOKED_AT = 20
@@ -30,6 +31,7 @@ class ReviewTarget(msgspec.Struct, frozen=True, kw_only=True):
 
     session: SessionSummary
     reviews: ReviewActions
+    ports: Ports
 
     @property
     def workspace(self) -> Path:
@@ -75,7 +77,8 @@ async def reviewed_session(
     """
     async with open_host(environ) as host:
         session = await _meant(host, flags, suits, environ)
-        yield host, ReviewTarget(session=session, reviews=await reviews_of(host, session, environ))
+        reviews = await reviews_of(host, session, environ)
+        yield host, ReviewTarget(session=session, reviews=reviews, ports=host.ports)
 
 
 async def reviews_of(host: Host, session: SessionSummary, environ: Mapping[str, str]) -> ReviewActions:

@@ -3,7 +3,7 @@
 `portico.testing` has in-memory implementations.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -21,6 +21,7 @@ from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
 from portico.domain.values import SandboxStatus, TerminalOutput
 from portico.rpc.frames import Transport
+from portico.sessions.code_servers import CodeServers
 
 
 class Clock(Protocol):
@@ -365,6 +366,10 @@ class ComponentCatalog(Protocol):
         ...
 
 
+FindCodeServers = Callable[[Path], Awaitable[CodeServers | None]]
+"""The language servers for a workspace; None if it has none, or the component `code` is off there."""
+
+
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """The ports of one host, chosen when it is built."""
 
@@ -377,4 +382,5 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     limits: SessionTimeouts = SessionTimeouts()
     problems: ProblemReports | None = None
     components: ComponentCatalog | None = None
+    code_servers: FindCodeServers | None = None
     version: str = ""

@@ -1,7 +1,15 @@
 // Review of a session's proposals: the open one, its decisions and actions. The state of a proposal comes from the
 // events of the session only.
 
-import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import {
+  batch,
+  computed,
+  effect,
+  signal,
+  untracked,
+  type ReadonlySignal,
+  type Signal,
+} from "@preact/signals";
 import type { Gateway } from "../gateway/gateway";
 import type { FileContents } from "../generated/portico/v1/agent_pb";
 import {
@@ -12,6 +20,7 @@ import {
 } from "../generated/portico/v1/events_pb";
 import { HunkDecisions } from "./hunk-decisions";
 import { ProposalContents } from "./proposal-contents";
+import { ProposalProblems } from "./proposal-problems";
 import { countOf, ReviewActions } from "./review-actions";
 import { decidableFile, selectionOf, type ReviewSelection } from "./review-selection";
 import { ReviewStatus } from "./review-status";
@@ -33,6 +42,7 @@ export class Review {
   readonly wanted: Signal<string | undefined> = signal(undefined);
   readonly actions: ReviewActions;
   readonly status: ReviewStatus;
+  readonly problems: ProposalProblems;
   /** As it stands now; undefined if none is looked at. */
   readonly proposal: ReadonlySignal<ProposalUpdated | undefined>;
   readonly selection: ReadonlySignal<ReviewSelection>;
@@ -49,6 +59,7 @@ export class Review {
     this.#session = session;
     this.#gateway = gateway;
     this.status = new ReviewStatus(session, gateway);
+    this.problems = new ProposalProblems(session.id, gateway);
     this.actions = new ReviewActions({
       session,
       gateway,
@@ -66,7 +77,9 @@ export class Review {
     });
     effect(() => {
       const proposal = this.proposal.value;
-      if (proposal !== undefined) this.#settle(proposal);
+      if (proposal === undefined) return;
+      this.#settle(proposal);
+      if (proposal.status === ProposalStatus.OPEN) untracked(() => void this.problems.request(proposal));
     });
   }
 

@@ -45,9 +45,16 @@ class CodeComponent(Component):
         # Late: an editor waits for the answer to `initialize`, and most folders need none of this.
         from portico.components.code.proxy import CodeIntelligence
 
-        if available and self._servers is None:
+        servers = self.servers(context.workspace, context.environ) if available else None
+        return [CodeIntelligence(self._windows, self._files(), servers)]
+
+    def servers(self, workspace: Path, environ: Mapping[str, str]) -> CodeServers | None:
+        """The language servers of all chains, if the folder has any. They start when they are first asked."""
+        if not self._source.available(workspace, environ):
+            return None
+        if self._servers is None:
             self._servers = self._source.make()
-        return [CodeIntelligence(self._windows, self._files(), self._servers if available else None)]
+        return self._servers
 
     async def close(self) -> None:
         if self._servers is not None:

@@ -21,6 +21,8 @@ from portico.doors.api.review_messages import (
 )
 from portico.doors.api.session_calls import Context, SessionCalls
 from portico.doors.api.session_messages import require_session_id
+from portico.doors.api.tool_messages import to_file_problems
+from portico.sessions.proposal_problems import compare_problems
 
 _Result = TypeVar("_Result")
 
@@ -39,6 +41,16 @@ class ReviewCalls(SessionCalls):
         contents = await self._reviews.contents(name, request.proposal_id, request.paths)
         return pb.GetProposalResponse(
             proposals=[to_proposal(found)], contents=[to_contents(one) for one in contents]
+        )
+
+    async def get_proposal_problems(
+        self, request: pb.GetProposalProblemsRequest, _: Context, /
+    ) -> pb.GetProposalProblemsResponse:
+        summary = await self._service.show(require_session_id(request.session_id))
+        proposal_id = require_proposal_id(request.proposal_id)
+        found = await compare_problems(summary, proposal_id, self._reviews, self._ports)
+        return pb.GetProposalProblemsResponse(
+            revision=found.revision, files=[to_file_problems(one) for one in found.files], note=found.note
         )
 
     async def apply_proposal(

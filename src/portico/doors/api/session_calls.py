@@ -75,6 +75,7 @@ class SessionCalls(AgentService):
         self.turn_queue = TurnQueue(service, self.drafts, catalog.agent_of)
         self.cleanup = SessionCleanup(service, self.turn_queue, self.drafts, ports.store, ports.clock)
         self._service = service
+        self._ports = ports
         self._store = ports.store
         self._reviews = reviews
         self._list = SessionList(service, ports.store, ports.clock)

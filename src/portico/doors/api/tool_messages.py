@@ -38,7 +38,7 @@ def to_tool_updated(payload: events.ToolUpdated) -> pb.ToolUpdated:
         grown=None if grown is None else pb.TextGrowth(dropped=grown.dropped, text=grown.text),
         problems=None
         if payload.problems is None
-        else pb.ToolProblems(files=[_file_problems(one) for one in payload.problems]),
+        else pb.ToolProblems(files=[to_file_problems(one) for one in payload.problems]),
         terminal=None
         if terminal is None
         else pb.TerminalOutput(
@@ -90,7 +90,7 @@ def _part(part: values.ToolPart) -> pb.ToolPart:
     return pb.ToolPart(part=shown)
 
 
-def _file_problems(file: FileProblems) -> pb.FileProblems:
+def to_file_problems(file: FileProblems) -> pb.FileProblems:
     return pb.FileProblems(
         path=file.path,
         added=[_problem(one) for one in file.added],

@@ -93,8 +93,8 @@ class ProblemChanges:
         files = tuple(
             FileProblems(
                 path=str(self._workspace / name),
-                added=_beyond(now, call.before[name]),
-                removed=_beyond(call.before[name], now),
+                added=problems_beyond(now, call.before[name]),
+                removed=problems_beyond(call.before[name], now),
             )
             for name, now in call.now.items()
         )
@@ -110,7 +110,7 @@ def _changed_paths(payload: ToolStarted | ToolUpdated | ToolCompleted, kind: Too
         yield from (place.path for place in payload.locations or ())
 
 
-def _beyond(some: Sequence[Problem], others: Sequence[Problem]) -> tuple[Problem, ...]:
+def problems_beyond(some: Sequence[Problem], others: Sequence[Problem]) -> tuple[Problem, ...]:
     """The problems of a list that another does not have, each as often as it has it more."""
     left = Counter(map(_identity, others))
     found = []

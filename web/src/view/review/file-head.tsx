@@ -4,6 +4,7 @@ import type { ProposedFile } from "../../generated/portico/v1/events_pb";
 import { decidableFile } from "../../model/review-selection";
 import { DiffCounts } from "../timeline/diff-view";
 import { Icon, IconButton } from "../timeline/elements";
+import { ProblemCounts } from "../timeline/problem-list";
 import type { ReviewView, ReviewStop } from "./review-view";
 import type { FileSection } from "./diff-rows";
 import { ChoiceBox } from "./choice-box";
@@ -18,6 +19,7 @@ interface FileHeadProps {
 export function FileHead({ section, view, openFile }: FileHeadProps) {
   const { file, isOpen } = section;
   const decisions = view.source.decisions();
+  const problems = view.source.problems?.(file.path);
   const stop = view.stops.value.find((one) => one.key === section.key);
   const isCurrent = stop !== undefined && view.cursor.value === stop.key;
   return (
@@ -38,6 +40,7 @@ export function FileHead({ section, view, openFile }: FileHeadProps) {
       {decisions !== undefined && <FileBox file={file} view={view} section={section} stop={stop} />}
       <FileName file={file} />
       <FileBadges file={file} />
+      {problems !== undefined && <ProblemCounts files={[problems]} />}
       <DiffCounts counts={file} />
       {openFile !== undefined && (
         <IconButton icon="go-to-file" label={`Open ${file.path}`} act={() => openFile(file.path)} />

@@ -15,6 +15,7 @@ import { ReviewFooter } from "./review-footer";
 import { useFocusRetention } from "../focus-retention";
 import { onReviewKey } from "./review-keys";
 import { NoticeBar } from "./notice-bar";
+import { ReviewProblems } from "./review-problems";
 import { ReviewView } from "./review-view";
 
 interface ReviewPanelProps {
@@ -38,7 +39,8 @@ export function ReviewPanel({ review, workspace, gateway, over }: ReviewPanelPro
     };
     const decisions = () =>
       review.open.value === undefined ? undefined : review.choicesOf(review.open.value);
-    return new ReviewView({ files, contents, decisions }, splitDiffs);
+    const problems = (path: string) => review.problems.of(path);
+    return new ReviewView({ files, contents, decisions, problems }, splitDiffs);
   }, [review, proposalId]);
   const revising = useSignal(false);
   const listed = useSignal(!over);
@@ -67,6 +69,7 @@ export function ReviewPanel({ review, workspace, gateway, over }: ReviewPanelPro
         notice={review.actions.notice}
         undo={proposal.canUndo ? () => void review.actions.undo(proposal) : undefined}
       />
+      <ReviewProblems review={review} gateway={gateway} workspace={workspace} />
       <div class="p-review-middle">
         {listed.value && proposal.files.length > 1 && <FileList review={review} view={view} />}
         <DiffList view={view} label="Changes" openFile={opener(gateway, workspace)} />

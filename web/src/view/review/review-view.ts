@@ -2,7 +2,7 @@
 
 import { computed, effect, signal, untracked, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { FileContents } from "../../generated/portico/v1/agent_pb";
-import { FileOperation, type ProposedFile } from "../../generated/portico/v1/events_pb";
+import { FileOperation, type FileProblems, type ProposedFile } from "../../generated/portico/v1/events_pb";
 import { WHOLE_FILE, type HunkDecisions } from "../../model/hunk-decisions";
 import type { ProposalContents } from "../../model/proposal-contents";
 import { parsePatch, type Patch } from "../../model/patch";
@@ -21,6 +21,7 @@ export interface ReviewSource {
   readonly files: ReadonlySignal<readonly ProposedFile[]>;
   contents(): ProposalContents | undefined;
   decisions(): HunkDecisions | undefined;
+  problems?(path: string): FileProblems | undefined;
 }
 
 /** A hunk or file that the reader navigates to and decides on. */

@@ -6,10 +6,13 @@ import type { RowContext } from "./row-context";
 import { Code, Icon, useCopy } from "./elements";
 import { shortPath } from "./short-path";
 
+/** What a link to a file needs of the row or panel that it stands in. */
+export type LinkContext = Pick<RowContext, "gateway" | "workspace">;
+
 interface FileLinkProps {
   readonly path: string;
   readonly line?: number | undefined;
-  readonly context: RowContext;
+  readonly context: LinkContext;
 }
 
 /** Shows the file in the editor, or copies its path where there is none. */

@@ -1,8 +1,7 @@
-// Problems that a tool call added to files and removed from them.
+// Problems that a change added to files and removed from them.
 
 import { Severity, type FileProblems, type Problem } from "../../generated/portico/v1/events_pb";
-import type { RowContext } from "./row-context";
-import { FileLink } from "./content-blocks";
+import { FileLink, type LinkContext } from "./content-blocks";
 import { Icon } from "./elements";
 
 const ICONS: Readonly<Record<Severity, string>> = {
@@ -50,7 +49,7 @@ export function ProblemCounts({ files }: ProblemsProps) {
   );
 }
 
-export function ProblemList({ files, context }: ProblemsProps & { readonly context: RowContext }) {
+export function ProblemList({ files, context }: ProblemsProps & { readonly context: LinkContext }) {
   if (files.length === 0) return null;
   return (
     <ul class="p-problem-list" aria-label="Problems">
@@ -62,7 +61,7 @@ export function ProblemList({ files, context }: ProblemsProps & { readonly conte
   );
 }
 
-function line(path: string, problem: Problem, solved: boolean, context: RowContext) {
+function line(path: string, problem: Problem, solved: boolean, context: LinkContext) {
   const { severity, message, source } = problem;
   return (
     <li key={`${path} ${String(solved)} ${problem.line} ${message}`} class={solved ? "p-problem-gone" : ""}>

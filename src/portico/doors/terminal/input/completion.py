@@ -19,7 +19,9 @@ _OWN_COMMANDS = (
         name="components", description="show or switch components of this session", hint="NAME on|off"
     ),
     AgentCommand(
-        name="proposal", description="show, apply or discard the proposal", hint="diff, apply, discard"
+        name="proposal",
+        description="show, apply or discard the proposal",
+        hint="diff, problems, apply, discard",
     ),
     AgentCommand(name="handoff", description="continue with another agent", hint="AGENT"),
     AgentCommand(name="exit", description="exit; the session is kept"),

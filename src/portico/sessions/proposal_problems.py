@@ -1,0 +1,104 @@
+"""Problems that a proposal adds to its files and removes from them, before it is applied.
+
+A language server checks each file twice: as the person has it, and as it is in the session's working copy.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from portico.domain.errors import LanguageServerFailed, PorticoError
+from portico.domain.problems import FileProblems, Problem
+from portico.domain.reviews import ProposedFile
+from portico.domain.session_summary import SessionSummary
+from portico.domain.windows import CodeLookup
+from portico.sessions.code_servers import CodeServers, CodeTree
+from portico.sessions.content.problem_changes import problems_beyond
+from portico.sessions.ports import Ports
+from portico.sessions.review_actions import ReviewActions
+
+MOST_FILES = 50
+SECONDS = 90.0
+_NO_COPY = "Problems are known before an apply only in the review modes proposal and worktree."
+_NO_SERVER = "No language server is installed for this folder. See which can be: portico code servers list"
+_LATE = "Some files could not be checked in time."
+
+
+class ProposalProblems(msgspec.Struct, frozen=True, kw_only=True):
+    """`files` has those that were checked, with or without a difference. `note` says why others were not."""
+
+    revision: int
+    files: tuple[FileProblems, ...] = ()
+    note: str = ""
+
+
+async def compare_problems(
+    session: SessionSummary, proposal_id: str, reviews: ReviewActions, ports: Ports
+) -> ProposalProblems:
+    """Check the files of a proposal. Language servers are started for it."""
+    proposal = await reviews.proposal(session.session_id, proposal_id)
+    folder = (await reviews.status(session.session_id)).folder
+    if folder is None:
+        return ProposalProblems(revision=proposal.revision, note=_NO_COPY)
+    workspace = Path(session.workspace)
+    servers = None if ports.code_servers is None else await ports.code_servers(workspace)
+    if servers is None:
+        return ProposalProblems(revision=proposal.revision, note=_NO_SERVER)
+    check = _Check(servers, _tree(session, ports, None), _tree(session, ports, Path(folder)))
+    try:
+        async with asyncio.timeout(SECONDS):
+            for file in proposal.files[:MOST_FILES]:
+                await check.add(file)
+    except TimeoutError:
+        check.note = _LATE
+    return ProposalProblems(revision=proposal.revision, files=tuple(check.files), note=check.note)
+
+
+def _tree(session: SessionSummary, ports: Ports, folder: Path | None) -> CodeTree:
+    workspace = Path(session.workspace)
+    files = ports.editors.open(workspace, folder=folder, session_id=session.session_id).files
+
+    async def read(path: str) -> str:
+        if files is None:
+            raise LanguageServerFailed("This process cannot read files.")
+        return await files.read_text(path)
+
+    return CodeTree(workspace, folder or workspace, read)
+
+
+class _Check:
+    """Checks files in two trees, one after another."""
+
+    def __init__(self, servers: CodeServers, before: CodeTree, after: CodeTree) -> None:
+        self.files: list[FileProblems] = []
+        self.note = ""
+        self._servers = servers
+        self._before = before
+        self._after = after
+
+    async def add(self, file: ProposedFile) -> None:
+        if file.binary:
+            return
+        try:
+            exists = file.operation != "create"
+            old = await self._problems(self._before, file.old_path or file.path) if exists else ()
+            stays = file.operation != "delete"
+            new = await self._problems(self._after, file.path) if stays else ()
+        except PorticoError as error:
+            self.note = self.note or error.message
+            return
+        self.files.append(
+            FileProblems(path=file.path, added=problems_beyond(new, old), removed=problems_beyond(old, new))
+        )
+
+    async def _problems(self, tree: CodeTree, path: str) -> Sequence[Problem]:
+        place = str(tree.folder / path)
+        found = await self._servers.look_up(tree, CodeLookup(kind="diagnostics", path=place))
+        if found.note.startswith("Not known yet"):
+            raise LanguageServerFailed(found.note)
+        return [
+            Problem(line=one.line + 1, severity=one.severity, message=one.message, source=one.source)
+            for one in found.problems
+        ]
