@@ -34,6 +34,15 @@ class Page {
   }
 }
 
+const outgoing = (text: string): Parameters<SessionModel["send"]>[0] => ({ text, attachments: [] });
+
+/** The store as it is now. */
+function copyOf(store: ReturnType<typeof createTestDraftStore>): ReturnType<typeof createTestDraftStore> {
+  const copy = createTestDraftStore();
+  for (const [key, words] of store.words) copy.set(key, words);
+  return copy;
+}
+
 describe("saving", () => {
   test("a pause after the last key saves the draft, once, within 300 ms", async () => {
     const page = await new Page().live();
@@ -125,7 +134,7 @@ describe("saving", () => {
   test("a draft that the server has is in no other place", async () => {
     const page = await new Page().live();
     page.type("hello");
-    expect([...page.draftStore.words.values()]).toEqual(["hello"]);
+    expect([...page.draftStore.words.values()]).toContain("hello");
     await page.environment.pass(300);
     expect(page.draftStore.words.size).toBe(0);
   });
@@ -178,8 +187,7 @@ describe("a server that is away", () => {
     const before = await new Page().live();
     before.type("before");
     before.type(old);
-    const copy = createTestDraftStore();
-    for (const [key, words] of before.draftStore.words) copy.set(key, words);
+    const copy = copyOf(before.draftStore);
     await before.environment.pass(300);
     before.type("half a sentence");
     await before.environment.pass(300);
@@ -188,6 +196,37 @@ describe("a server that is away", () => {
     await after.environment.pass(2_000);
     expect([after.draft, after.session.draftConflict.value]).toEqual([shown, aside]);
     expect(after.server.desk.draft).toBe(shown);
+  });
+
+  test.each([
+    ["half a sentence", "half a sentence"],
+    ["", ""],
+  ])("an old copy of a prompt that was sent does not come back, the draft being %j", async (later, shown) => {
+    const before = await new Page().live();
+    before.type("hello");
+    const copy = copyOf(before.draftStore);
+    await before.environment.pass(300);
+    expect(await before.session.send(outgoing("hello"))).toBe(true);
+    before.type(later);
+    await before.environment.pass(300);
+    before.session.dispose();
+    const after = await new Page(before.server, copy, "page-2").live();
+    await after.environment.pass(2_000);
+    expect([after.draft, after.session.draftConflict.value]).toEqual([shown, undefined]);
+    expect([after.server.desk.draft, after.draftStore.words.size]).toEqual([shown, 0]);
+  });
+
+  test("words that were sent before are kept when they are typed again", async () => {
+    const before = await new Page().live();
+    expect(await before.session.send(outgoing("hello"))).toBe(true);
+    await before.environment.pass(300);
+    before.server.kill();
+    before.type("hello");
+    before.session.dispose();
+    const after = new Page(before.server, before.draftStore, "page-2");
+    before.server.start();
+    await until(after.environment, "it is saved", () => after.server.desk.draft === "hello");
+    expect(after.draft).toBe("hello");
   });
 
   test("a reload shows the draft that the server has", async () => {
@@ -368,8 +407,6 @@ describe("another door", () => {
 });
 
 describe("sending", () => {
-  const outgoing = (text: string): Parameters<SessionModel["send"]>[0] => ({ text, attachments: [] });
-
   test("the draft goes when the server has the prompt, and not before", async () => {
     const page = await new Page().live();
     page.type("hello");

@@ -23,6 +23,16 @@ export interface DraftPorts {
   readonly clientId: string;
   /** Resolves when the server has the words. */
   save(text: string): Promise<void>;
+  /** The last event of the session that is here. */
+  lastSeq(): number;
+  /** Whether the text was sent as a prompt after an event. */
+  wasSent(text: string, afterSeq: number): boolean;
+}
+
+/** What a stored text was typed over: the server's text, and the last event of the session. */
+interface DraftOrigin {
+  readonly text: string;
+  readonly seq: number;
 }
 
 export class Draft {
@@ -121,7 +131,7 @@ export class Draft {
     this.#unsaved = true;
     this.#retryIn = FIRST_RETRY;
     store.set(storeKey, text);
-    if (this.#atServer !== undefined) this.#setBase(this.#atServer);
+    if (this.#atServer !== undefined) this.#setOrigin({ text: this.#atServer, seq: this.#ports.lastSeq() });
     if (this.conflict.peek() !== undefined && containsText(text, this.conflict.peek()))
       this.conflict.value = undefined;
     this.#saveIn(Math.min(PAUSE, this.#unsavedSince + LONGEST_UNSAVED - now));
@@ -134,31 +144,39 @@ export class Draft {
     if (this.#blind && draft !== "" && !mine.startsWith(draft)) {
       this.#adopt(`${draft}\n${mine}`);
       this.#ports.store.set(this.#ports.storeKey, this.text.peek());
-    } else if (!this.#blind && draft !== this.#base()) {
-      // The local copy may be an old one: editors store it every few seconds only.
-      const isUntouched = this.#lastKey === -Infinity;
-      if (isUntouched && containsText(draft, mine)) {
-        this.#unsaved = false;
-        this.#adopt(draft);
-        return;
-      }
+    } else if (!this.#blind && this.#isOutdated(mine, draft)) {
+      this.#unsaved = false;
+      this.#adopt(draft);
+      return;
+    } else if (!this.#blind && draft !== (this.#origin()?.text ?? "")) {
       this.#compare(draft);
     }
     this.#saveIn(0);
   }
 
-  /** The server's text that the stored one was typed over. */
-  #base(): string {
-    return this.#ports.store.get(baseKey(this.#ports)) ?? "";
+  /** Whether the stored text is an old copy, as editors store it every few seconds only. */
+  #isOutdated(mine: string, draft: string): boolean {
+    if (this.#lastKey !== -Infinity) return false;
+    const origin = this.#origin();
+    if (origin !== undefined && this.#ports.wasSent(mine, origin.seq)) return true;
+    return draft !== (origin?.text ?? "") && containsText(draft, mine);
   }
 
-  #setBase(text: string): void {
-    this.#ports.store.set(baseKey(this.#ports), text === "" ? undefined : text);
+  #origin(): DraftOrigin | undefined {
+    try {
+      return JSON.parse(this.#ports.store.get(originKey(this.#ports)) ?? "") as DraftOrigin;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #setOrigin(origin: DraftOrigin | undefined): void {
+    this.#ports.store.set(originKey(this.#ports), origin && JSON.stringify(origin));
   }
 
   #dropStored(): void {
     this.#ports.store.set(this.#ports.storeKey, undefined);
-    this.#setBase("");
+    this.#setOrigin(undefined);
   }
 
   /** Shows another window's text beside the person's own, without replacing it. */
@@ -262,8 +280,8 @@ function conflictKey({ storeKey }: DraftPorts): string {
   return `${storeKey} aside`;
 }
 
-function baseKey({ storeKey }: DraftPorts): string {
-  return `${storeKey} base`;
+function originKey({ storeKey }: DraftPorts): string {
+  return `${storeKey} origin`;
 }
 
 /** Whether one text contains another. */

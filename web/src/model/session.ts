@@ -82,6 +82,8 @@ class Session implements SessionModel {
       storeKey: `draft ${sessionId}`,
       clientId,
       save,
+      lastSeq: () => this.#feed.lastSeq,
+      wasSent: (text, afterSeq) => this.#wasSent(text, afterSeq),
     });
     this.#outbox = new Outbox(gateway, sessionId, (text) => this.#draft.sent(text));
     this.#feed = new SessionFeed({
@@ -255,6 +257,12 @@ class Session implements SessionModel {
   }
 
   /** That the server is away is told by the connection; anything else is news to the person. */
+  #wasSent(text: string, afterSeq: number): boolean {
+    return this.items
+      .peek()
+      .some((item) => item.type === "prompt" && item.firstSeq > afterSeq && item.text.trim() === text.trim());
+  }
+
   async #saveDraft(text: string): Promise<void> {
     try {
       await this.#submit({ case: "draft", value: { text, clientId: this.#gateway.clientId } });
