@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from msgspec import Raw
 
 from portico.conductor.component_node import ComponentNode
@@ -12,6 +13,7 @@ from portico.conductor.program_node import LeaveOut, ProgramNode
 from portico.conductor.proxies.notices import ChainNotices
 from portico.conductor.proxy import Proxy
 from portico.domain import codecs
+from portico.domain.errors import InvalidInput
 from portico.rpc.messages import Message
 from portico.rpc.streams import MemoryStream, memory_pair
 from tests.conductor.support import Ends, Wire, chain
@@ -140,12 +142,24 @@ async def test_sessions_that_are_opened_at_once_wait_for_the_same_proxies() -> N
     assert len(planner.asked) == 1
 
 
-async def test_a_component_that_cannot_be_planned_is_left_out_and_tried_again() -> None:
-    planner = Planner(KeyError("colour"), [Marking("again")])
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (KeyError("colour"), "KeyError: 'colour'"),
+        (
+            InvalidInput("The settings are invalid.", suggestion="Correct them."),
+            "The settings are invalid. Correct them.",
+        ),
+    ],
+)
+async def test_a_component_that_cannot_be_planned_is_left_out_and_tried_again(
+    error: Exception, reason: str
+) -> None:
+    planner = Planner(error, [Marking("again")])
     async with chain(planner.node()) as ends:
         await greeted(ends)
         await opened(ends)
-        assert planner.reported == [("example", "KeyError: 'colour'")]
+        assert planner.reported == [("example", reason)]
         assert await prompted(ends) == {}
         await opened(ends)
         assert planner.reported[1:] == [("example", None)]

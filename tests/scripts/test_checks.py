@@ -99,7 +99,7 @@ def test_the_tree_as_it_is_passes(tree: Path, script: str) -> None:
         (
             "check_names",
             append("src/portico/store/rows.py", "\n# Whoever reads this.\n"),
-            "rows.py:163: 'Whoever'",
+            "'Whoever': say who it is",
         ),
         ("check_names", append("docs/glossary.md", "\nIt is for nobody.\n"), "'nobody': say who"),
         (

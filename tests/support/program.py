@@ -210,5 +210,8 @@ def agent_command(script: Mapping[str, Any] | None = None, **options: Any) -> st
 
 
 def _write_settings(folder: Path, content: Json | str) -> None:
+    """Replace the file at once: a server may read it at any moment."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "settings.json").write_text(content if isinstance(content, str) else json.dumps(content))
+    part = folder / "settings.json.part"
+    part.write_text(content if isinstance(content, str) else json.dumps(content))
+    part.replace(folder / "settings.json")

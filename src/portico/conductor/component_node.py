@@ -17,6 +17,7 @@ from portico.acp.session_methods import OPENING_METHODS
 from portico.conductor.node import ProxyNode
 from portico.conductor.proxy import Proxy
 from portico.conductor.successor import INITIALIZE
+from portico.domain.errors import PorticoError
 from portico.rpc.messages import Message, RpcError, outcome
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ class ComponentNode:
             problem = f"It did not start within {self._seconds:g} s."
         except RpcError as error:
             problem = error.message
+        except PorticoError as error:
+            problem = f"{error.message} {error.suggestion or ''}".strip()
         except Exception as error:  # top level of a component: the chain goes on without it
             log.exception("the component %s failed", self.name)
             problem = f"{type(error).__name__}: {error}"
