@@ -125,6 +125,9 @@ async def test_every_kind_of_message_is_found_at_its_first_event(store: Store) -
         ("", False),
         ("*", False),
         ("paths:anchor", False),
+        pytest.param("anchor\0 chain", True, id="the end of a C string"),
+        pytest.param("anchor \udcff", True, id="no character"),
+        pytest.param("anchor " * 100_000, True, id="too many words"),
     ],
 )
 async def test_all_words_must_be_there_and_none_is_an_operator(

@@ -16,6 +16,8 @@ _SCHEMA_VERSION = 1
 _PER_MILLISECOND = 1024
 """Document numbers for each millisecond."""
 _SNIPPET_TOKENS = 24
+_MOST_WORDS = 100
+"""Words of a query that count. Thousands would take seconds."""
 
 _SCHEMA = (
     """
@@ -158,12 +160,17 @@ def find(connection: sqlite3.Connection, query: SearchQuery, *, pending: int) ->
 
 def match_expression(query: SearchQuery) -> str:
     """The query in the language of FTS5: every word, the last one perhaps only its beginning."""
-    words = [_quoted(word) for word in query.words.split() if _has_letters(word)]
+    words = [_quoted(word) for word in _clean(query.words).split()[:_MOST_WORDS] if _has_letters(word)]
     if words:
         words[-1] += "*"
     if query.path is not None and _has_letters(query.path):
-        words.append(f"paths : {_quoted(query.path)}")
+        words.append(f"paths : {_quoted(_clean(query.path))}")
     return " AND ".join(words)
+
+
+def _clean(text: str) -> str:
+    """Text without what SQLite cannot take: the end of a C string, and bytes that are no characters."""
+    return text.replace("\0", " ").encode(errors="replace").decode()
 
 
 def _quoted(words: str) -> str:
