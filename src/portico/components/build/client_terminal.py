@@ -19,6 +19,9 @@ from portico.mcp.tools import ToolFailure
 from portico.rpc.messages import METHOD_NOT_FOUND, RpcError
 
 OUTPUT_LIMIT = 4 * 1024 * 1024
+# Python recognises a changed file by its size and the second of its change. After two edits within a second, a test
+# would run the bytecode of the first.
+_NO_BYTECODE = acp.EnvVariable(name="PYTHONDONTWRITEBYTECODE", value="1")
 _LAST_CALL_SECONDS = 5.0
 _ALLOW = "run"
 _OPTIONS = [
@@ -106,6 +109,7 @@ async def _create(proxy: Proxy, line: TerminalCommandLine) -> str:
         session_id=line.session_id,
         command=line.command[0],
         args=list(line.command[1:]),
+        env=[_NO_BYTECODE],
         cwd=line.cwd,
         output_byte_limit=OUTPUT_LIMIT,
     )
