@@ -107,6 +107,7 @@ class Client:
         self._processes["t"] = await asyncio.create_subprocess_exec(
             *self.commands[-1],
             cwd=params["cwd"],
+            env=os.environ | {one["name"]: one["value"] for one in params.get("env", [])},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
@@ -166,6 +167,21 @@ async def test_failed_tests_are_named_with_place_and_message(tmp_path: Path, tes
         told = await client.use("test", tool="pytest", args=["-k", "good"])
         assert told.startswith("Tests passed: 1 tests passed, 0 failed")
         assert "run=2" in told
+
+
+async def test_a_second_edit_within_the_same_second_is_what_is_tested(tmp_path: Path, tested: Path) -> None:
+    module = tested / "calc.py"
+    (tested / "tests" / "test_it.py").write_text(
+        "import sys\nsys.path.insert(0, '.')\nfrom calc import two\n\n\ndef test_two():\n    assert two() == 2\n"
+    )
+    module.write_text("def two():\n    return 1\n")
+    os.utime(module, (1_700_000_000, 1_700_000_000))
+    async with place(tmp_path) as client:
+        await client.open()
+        assert (await client.use("test")).startswith("Tests failed")
+        module.write_text("def two():\n    return 2\n")
+        os.utime(module, (1_700_000_000, 1_700_000_000))
+        assert (await client.use("test")).startswith("Tests passed")
 
 
 async def test_what_the_person_refuses_is_not_run(tmp_path: Path, tested: Path) -> None:
