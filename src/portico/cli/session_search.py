@@ -12,7 +12,7 @@ from portico.app.host import Host
 from portico.cli.arguments import CommandGroup, RunAction, positive, print_json, real_folder
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
-from portico.domain.search import MATCH_END, MATCH_START, SearchHit, SearchPage, SearchQuery
+from portico.domain.search import SearchHit, SearchPage, SearchQuery, snippet_parts
 from portico.domain.session_summary import SessionSummary
 from portico.domain.timestamps import format_time
 
@@ -124,5 +124,5 @@ def _found_message(hit: SearchHit, session: SessionSummary) -> FoundMessage:
         seq=hit.seq,
         at=format_time(hit.at),
         kind=hit.kind,
-        snippet=hit.snippet.replace(MATCH_START, "").replace(MATCH_END, ""),
+        snippet="".join(text for text, _ in snippet_parts(hit.snippet)),
     )

@@ -1,5 +1,7 @@
 """Full-text search over the log: what is asked, and what is found."""
 
+import re
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
@@ -48,3 +50,11 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True):
 # Control characters that no message on a screen has.
 MATCH_START = "\x02"
 MATCH_END = "\x03"
+_MATCH = re.compile(f"{MATCH_START}(.*?){MATCH_END}", re.DOTALL)
+
+
+def snippet_parts(snippet: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a snippet, and whether each is a match."""
+    for place, text in enumerate(_MATCH.split(snippet)):
+        if text:
+            yield text, place % 2 == 1

@@ -103,14 +103,14 @@ function follow(
   { connection }: Services,
   { workspace, prompt, values, source, overrides }: PromptRunRequest,
   token: vscode.CancellationToken,
-  told: RunListener,
+  listener: RunListener,
 ): Promise<PromptRunResult> {
   const sourcePath = source.document.isUntitled ? "" : serverPath(source.document.uri);
   return runPrompt(
     connection,
     { workspace, name: prompt.name, values, sourcePath, ...overrides },
     token,
-    told,
+    listener,
   );
 }
 

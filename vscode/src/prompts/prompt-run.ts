@@ -19,7 +19,7 @@ export async function runPrompt(
   connection: ServerConnection,
   request: MessageInitShape<typeof RunPromptRequestSchema>,
   token: CancellationToken,
-  told: RunListener,
+  listener: RunListener,
 ): Promise<PromptRunResult> {
   let sessionId = "";
   const stop = (): void => {
@@ -35,15 +35,16 @@ export async function runPrompt(
         const { payload } = update.value;
         if (sessionId === "") {
           sessionId = update.value.sessionId;
-          told.started(sessionId);
+          listener.started(sessionId);
           // Cancelled before there was a turn to stop.
           if (token.isCancellationRequested) stop();
         }
-        if (payload.case === "textDelta") told.text(payload.value.text);
-        if (payload.case === "toolStarted") told.step(payload.value.title);
+        if (payload.case === "textDelta") listener.text(payload.value.text);
+        if (payload.case === "toolStarted") listener.step(payload.value.title);
         if (payload.case === "permissionRequested")
-          told.step(`Waiting for your answer: ${payload.value.title}`);
-        if (payload.case === "questionAsked") told.step(`Waiting for your answer: ${payload.value.message}`);
+          listener.step(`Waiting for your answer: ${payload.value.title}`);
+        if (payload.case === "questionAsked")
+          listener.step(`Waiting for your answer: ${payload.value.message}`);
       }
       throw new Error("The server stopped before the run ended. The answer so far is in its session.");
     });

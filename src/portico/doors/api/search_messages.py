@@ -1,18 +1,16 @@
 """Messages of the full-text search."""
 
-import re
 from collections.abc import Sequence
 
 from protobuf.wkt import Timestamp
 
 from portico.api.fields import to_enum, to_time
 from portico.api.v1 import agent_pb as pb
-from portico.domain.search import MATCH_END, MATCH_START, SearchHit, SearchPage, SearchQuery
+from portico.domain.search import SearchHit, SearchPage, SearchQuery, snippet_parts
 from portico.doors.api.session_messages import page_size, to_summary
 from portico.sessions.session_list import SessionListEntry
 
 _HITS = 50
-_MATCH = re.compile(f"{MATCH_START}(.*?){MATCH_END}", re.DOTALL)
 
 
 def read_query(request: pb.SearchSessionsRequest) -> SearchQuery:
@@ -42,7 +40,6 @@ def _milliseconds(time: Timestamp | None) -> int | None:
 
 
 def _to_hit(hit: SearchHit) -> pb.SearchHit:
-    parts = _MATCH.split(hit.snippet)
     return pb.SearchHit(
         number=hit.number,
         session_id=hit.session_id,
@@ -50,6 +47,6 @@ def _to_hit(hit: SearchHit) -> pb.SearchHit:
         at=to_time(hit.at),
         kind=to_enum(pb.MessageKind, hit.kind),
         snippet=[
-            pb.SnippetPart(text=text, is_match=place % 2 == 1) for place, text in enumerate(parts) if text
+            pb.SnippetPart(text=text, is_match=is_match) for text, is_match in snippet_parts(hit.snippet)
         ],
     )

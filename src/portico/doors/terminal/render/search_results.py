@@ -1,19 +1,16 @@
 """Messages that a search has found, grouped by session."""
 
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TextIO
 
 from portico.domain.ids import SessionId
-from portico.domain.search import MATCH_END, MATCH_START, SearchHit, SearchPage
+from portico.domain.search import SearchHit, SearchPage, snippet_parts
 from portico.domain.session_summary import SessionSummary
 from portico.doors.terminal import labels
 from portico.doors.terminal.render.session_table import session_row
 from portico.doors.terminal.sanitizer import clean_line
-
-_MATCH = re.compile(f"{MATCH_START}(.*?){MATCH_END}", re.DOTALL)
 
 
 def print_hits(
@@ -44,6 +41,6 @@ def print_hits(
 
 def _snippet(hit: SearchHit) -> Iterator[tuple[str, str]]:
     """Parts of the snippet with their styles, on one line."""
-    for place, part in enumerate(_MATCH.split(hit.snippet)):
+    for part, is_match in snippet_parts(hit.snippet):
         # Cleaning a part drops the spaces at its ends, which separate it from its neighbours.
-        yield clean_line(f"|{part}|")[1:-1], "bold yellow" if place % 2 else ""
+        yield clean_line(f"|{part}|")[1:-1], "bold yellow" if is_match else ""
