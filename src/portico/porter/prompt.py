@@ -53,6 +53,8 @@ def read_prompt(blocks: Sequence[schema.ContentBlock]) -> PorterPrompt:
     attached: list[PromptAttachment] = []
     for block in blocks:
         match block:
+            case schema.TextContent(annotations=schema.Annotations(audience=["assistant"])):
+                pass  # Context that a component added for the model, not words of the person.
             case schema.TextContent(text=text):
                 texts.append(text)
             case schema.ResourceLink(name=name, uri=uri):
