@@ -7,13 +7,7 @@ const ADDRESS = "https://portico.invalid/portico.v1.AgentService/Watch";
 /** A tunnel whose frames are looked at, and answered by hand. */
 function opened() {
   const frames: PageFrame[] = [];
-  const waiting: (() => void)[] = [];
-  const tunnel = new Tunnel((frame) => {
-    frames.push(frame);
-    waiting.shift()?.();
-  });
-  const next = (): Promise<void> => new Promise((done) => void waiting.push(done));
-  return { frames, tunnel, next };
+  return { frames, tunnel: new Tunnel((frame) => void frames.push(frame)) };
 }
 
 const head = (id: number, status = 200) =>
@@ -22,15 +16,13 @@ const chunk = (id: number, text: string) =>
   ({ protocol: PROTOCOL, id, type: "chunk", payload: new TextEncoder().encode(text) }) as const;
 const end = (id: number) => ({ protocol: PROTOCOL, id, type: "end", payload: null }) as const;
 
-test("a call goes out as one frame and its answer comes back in pieces", async () => {
-  const { frames, tunnel, next } = opened();
-  const sent = next();
+test("a call goes out at once as one frame and its answer comes back in pieces", async () => {
+  const { frames, tunnel } = opened();
   const answer = tunnel.fetch(ADDRESS, {
     method: "POST",
     headers: { "x-b": "2" },
     body: new Uint8Array([7]),
   });
-  await sent;
   expect(frames[0]).toMatchObject({
     type: "call",
     payload: { path: "/portico.v1.AgentService/Watch", body: new Uint8Array([7]) },
@@ -48,10 +40,8 @@ test("a call goes out as one frame and its answer comes back in pieces", async (
 });
 
 test("answers to several calls at once find their own", async () => {
-  const { tunnel, next } = opened();
-  const sent = [next(), next()];
+  const { tunnel } = opened();
   const answers = [tunnel.fetch(ADDRESS, { method: "POST" }), tunnel.fetch(ADDRESS, { method: "POST" })];
-  await Promise.all(sent);
   for (const id of [2, 1]) {
     tunnel.take(head(id));
     tunnel.take(chunk(id, `call ${id}`));
@@ -64,11 +54,9 @@ test("answers to several calls at once find their own", async () => {
 });
 
 test("a call that is taken back is taken back at the server, and what still comes is not heard", async () => {
-  const { frames, tunnel, next } = opened();
+  const { frames, tunnel } = opened();
   const stop = new AbortController();
-  const sent = next();
   const answer = tunnel.fetch(ADDRESS, { method: "POST", signal: stop.signal });
-  await sent;
   tunnel.take(head(1));
   const response = await answer;
   stop.abort(new Error("enough"));
@@ -79,20 +67,16 @@ test("a call that is taken back is taken back at the server, and what still come
 });
 
 test("a reader that leaves ends the call", async () => {
-  const { frames, tunnel, next } = opened();
-  const sent = next();
+  const { frames, tunnel } = opened();
   const answer = tunnel.fetch(ADDRESS, { method: "POST" });
-  await sent;
   tunnel.take(head(1));
   await (await answer).body?.cancel();
   expect(frames.map((frame) => frame.type)).toEqual(["call", "cancel"]);
 });
 
 test.each([false, true])("a server that fails is an error of the call (begun: %s)", async (begun) => {
-  const { tunnel, next } = opened();
-  const sent = next();
+  const { tunnel } = opened();
   const answer = tunnel.fetch(ADDRESS, { method: "POST" });
-  await sent;
   if (begun) tunnel.take(head(1));
   tunnel.take({ protocol: PROTOCOL, id: 1, type: "failed", payload: { message: "gone" } });
   await expect(answer.then((response) => response.text())).rejects.toThrow("gone");

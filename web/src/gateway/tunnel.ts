@@ -17,16 +17,16 @@ export class Tunnel {
     this.#post = post;
   }
 
-  readonly fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
-    const request = new Request(input, init);
-    const body = new Uint8Array(await request.arrayBuffer());
-    request.signal.throwIfAborted();
+  /** Posts the call in the same task: a page may be discarded right after the key that sends a prompt. */
+  readonly fetch = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
+    const { signal } = init;
+    signal?.throwIfAborted();
     const id = ++this.#last;
-    const { pathname } = new URL(request.url);
+    const { pathname } = new URL(input instanceof Request ? input.url : input);
+    const payload = { path: pathname, headers: [...new Headers(init.headers)], body: bytesOf(init.body) };
     return await new Promise<Response>((answer, refuse) => {
       this.#calls.set(id, { answer, refuse, body: undefined });
-      request.signal.addEventListener("abort", () => this.#abort(id, request.signal.reason), { once: true });
-      const payload = { path: pathname, headers: [...request.headers], body };
+      signal?.addEventListener("abort", () => this.#abort(id, signal.reason), { once: true });
       this.#post({ protocol: PROTOCOL, id, type: "call", payload });
     });
   };
@@ -90,4 +90,11 @@ export class Tunnel {
     if (call?.body === undefined) call?.refuse(error);
     else call.body.error(error);
   }
+}
+
+/** Calls of the client library have bytes or nothing as their body. */
+function bytesOf(body: BodyInit | null | undefined): Uint8Array {
+  if (body === undefined || body === null) return new Uint8Array();
+  if (body instanceof Uint8Array) return new Uint8Array(body);
+  throw new TypeError("A call takes its body as bytes.");
 }
