@@ -55,6 +55,10 @@ class Chat:
         await self.prompt.fill(str(words))
         await self.prompt.press("Enter")
 
+    async def painted(self) -> None:
+        """Until the page has shown what the last key did, as a person sees it before going elsewhere."""
+        await self.log.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
     async def tell(self, *steps: Json | str) -> None:
         """Send a prompt and wait for the end of its turn."""
         before = await self._newest()

@@ -373,6 +373,19 @@ def test_a_server_whose_state_folder_was_removed_ends_by_itself(portico: Portico
     assert portico.run("status").text.startswith("No server runs.")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_after_the_last_word_leaves_the_exit_code_alone(
+    portico: Portico, number: signal.Signals
+) -> None:
+    running, _ = foreground(portico, environ={"PYTHONUNBUFFERED": "1"})
+    running.signal(signal.SIGTERM)
+    assert running.process.stdout is not None
+    assert running.process.stdout.readline() == b"Stopped.\n"
+    running.signal(number)
+    ran = running.end()
+    assert (ran.code, ran.text, ran.err) == (0, "", "")
+
+
 def test_more_signals_do_not_cut_the_end_short(portico: Portico, server: Server) -> None:
     settings_with_scripted_agent(portico)
     running, _ = foreground(portico)

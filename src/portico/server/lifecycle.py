@@ -198,6 +198,9 @@ async def _stopped_by_signals(life: _ServerLife, *, detached: bool) -> AsyncIter
 
     async with on_signals(life.stop, tuple(stops)), on_signals(stay, tuple(hang_up)):
         yield
+    # The process ends now; a late signal would make it end with the exit code of that signal.
+    for number in stops:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _take_port(wanted: int, earlier: ServerRecord | None) -> tuple[socket.socket, str | None]:
