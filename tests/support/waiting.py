@@ -7,16 +7,22 @@ from pathlib import Path
 from typing import TypeVar
 
 LOOK_AGAIN = 0.005
+LOOK_AGAIN_LATE = 0.05
 PAGE_LOOK_AGAIN = 0.05
 T = TypeVar("T")
 
 
 def wait_until(happened: Callable[[], bool], what: str, *, seconds: float = 30) -> None:
-    """Look until something has happened. Processes of others give no other sign."""
+    """Look until something has happened. Processes of others give no other sign.
+
+    What takes longer is looked at less often: looking may cost the other process as much as its work.
+    """
     deadline = time.monotonic() + seconds
+    pause = LOOK_AGAIN
     while not happened():
         assert time.monotonic() < deadline, f"{what} did not happen within {seconds:g} s"
-        time.sleep(LOOK_AGAIN)
+        time.sleep(pause)
+        pause = min(pause * 1.5, LOOK_AGAIN_LATE)
 
 
 def wait_for_file(path: Path) -> None:
