@@ -133,6 +133,8 @@ export class ListView<Row extends RowPlace> {
     const settle = this.#follows ? undefined : this.#place?.anchor.exchange(before, after);
     return () => {
       settle?.();
+      // What the anchor holds now is measured from here, even if the content was cut short meanwhile.
+      if (settle !== undefined && this.#place !== undefined) this.#lastTop = this.#place.scroller.scrollTop;
       this.#keep();
     };
   }

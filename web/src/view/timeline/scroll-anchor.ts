@@ -38,15 +38,15 @@ export class ScrollAnchor {
   }
 
   /**
-   * Finds the block of `before` that the reader looks at, unless they are past all of it. The answer
+   * Finds the block of `before` that the reader looks at; undefined if they are past all of it. The answer
    * takes hold of the same block of `after`, as far from the end, once that stands in its place.
    */
-  exchange(before: Element, after: Element): () => void {
+  exchange(before: Element, after: Element): (() => void) | undefined {
     const edge = this.scroller.getBoundingClientRect().top + 1;
     const old = before.querySelectorAll(BLOCK);
     const index = firstBelow(old, edge);
     const held = old[index];
-    if (held === undefined) return () => undefined;
+    if (held === undefined) return undefined;
     const place = this.#positionOf(held) - this.scroller.scrollTop;
     return () => {
       const fresh = after.querySelectorAll(BLOCK);
