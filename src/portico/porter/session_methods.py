@@ -322,7 +322,7 @@ def modes_of(session: PorterSession) -> schema.SessionModeState:
     return schema.SessionModeState(
         current_mode_id=session.scenario.name,
         available_modes=[
-            schema.SessionMode(id=one.name, name=one.name, description=one.description)
+            schema.SessionMode(id=one.name, name=one.title, description=one.description)
             for one in session.scenarios.by_name.values()
         ],
     )

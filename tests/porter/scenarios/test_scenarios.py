@@ -45,6 +45,7 @@ async def test_scenarios_are_the_modes_of_a_session(client: Client, folder: Path
     assert [mode.id for mode in modes.available_modes] == [
         "CODE", "ASK", "EDITOR_CODE", "PLAN", "RESEARCH", "REVIEW",
     ]  # fmt: skip
+    assert [mode.name for mode in modes.available_modes][:3] == ["Code", "Ask", "Editor code"]
     assert modes.available_modes[-1].description == "Looks at changes"
 
 

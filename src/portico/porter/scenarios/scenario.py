@@ -40,6 +40,11 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     model: str | None = None
     limits: ScenarioLimits = ScenarioLimits()
 
+    @property
+    def title(self) -> str:
+        """The name for people: `EDITOR_CODE` is "Editor code"."""
+        return self.name.replace("_", " ").capitalize()
+
     def offers(self, tool: str, *, read_only: bool = False) -> bool:
         patterns = (pattern.removeprefix(_READ_ONLY) if read_only else pattern for pattern in self.tools)
         return any(fnmatchcase(tool, pattern) for pattern in patterns)
