@@ -128,7 +128,7 @@ describe("saving", () => {
     await page.environment.pass(30_000);
     expect(page.session.failure.value).toMatchObject({ code: "INVALID_INPUT", message: "That is too long." });
     expect(page.server.called("submitClientEvent")).toBe(1);
-    expect([...page.draftStore.words.values()][0]).toHaveLength(2_000);
+    expect(page.draftStore.get("draft s1")).toHaveLength(2_000);
   });
 
   test("a draft that the server has is in no other place", async () => {
@@ -215,6 +215,54 @@ describe("a server that is away", () => {
     expect([after.draft, after.session.draftConflict.value]).toEqual([shown, undefined]);
     expect([after.server.desk.draft, after.draftStore.words.size]).toEqual([shown, 0]);
   });
+
+  test.each(["before", "after"])(
+    "a copy of whatever moment does not replace the draft, the prompt being typed %s its session had come",
+    async (moment) => {
+      const store = createTestDraftStore();
+      const copies = [copyOf(store)];
+      const recording = {
+        ...store,
+        set: (key: string, words: string | undefined): void => {
+          store.set(key, words);
+          copies.push(copyOf(store));
+        },
+      };
+      const before = new Page(new MemoryServer(), recording);
+      if (moment === "after") await before.live();
+      before.type("hello");
+      let early = Infinity;
+      const sent = new Promise<boolean>((resolve) => {
+        before.session.connection.subscribe(({ state }) => {
+          if (state !== "live" || early < Infinity) return;
+          early = copies.length;
+          resolve(before.session.send(outgoing("hello")));
+        });
+      });
+      await before.live();
+      expect(await sent).toBe(true);
+      before.type("half a");
+      before.type("half a sentence");
+      await before.environment.pass(300);
+      before.session.dispose();
+      expect(copies.length).toBeGreaterThan(5);
+      for (const [number, copy] of copies.entries()) {
+        // Nothing was known of the session yet, so this may be meant to be said once more.
+        const isOfUnknownTime = number < early && copy.words.size === 1 && copy.words.has("draft s1");
+        const after = await new Page(before.server, copy, "page-2").live();
+        await after.environment.pass(2_000);
+        after.session.dispose();
+        const shown = [after.draft, after.session.draftConflict.value];
+        if (isOfUnknownTime) expect(shown).toEqual(["hello", "half a sentence"]);
+        else expect(shown).toEqual(["half a sentence", undefined]);
+        await new Page(before.server, undefined, "page-3").live().then(async (page) => {
+          page.type("half a sentence");
+          await page.environment.pass(300);
+          page.session.dispose();
+        });
+      }
+    },
+  );
 
   test("words that were sent before are kept when they are typed again", async () => {
     const before = await new Page().live();

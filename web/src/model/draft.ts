@@ -130,8 +130,9 @@ export class Draft {
     if (!this.#unsaved) this.#unsavedSince = now;
     this.#unsaved = true;
     this.#retryIn = FIRST_RETRY;
-    store.set(storeKey, text);
+    // Before the text, because an editor may keep a copy of what is stored at any moment.
     if (this.#atServer !== undefined) this.#setOrigin({ text: this.#atServer, seq: this.#ports.lastSeq() });
+    store.set(storeKey, text);
     if (this.conflict.peek() !== undefined && containsText(text, this.conflict.peek()))
       this.conflict.value = undefined;
     this.#saveIn(Math.min(PAUSE, this.#unsavedSince + LONGEST_UNSAVED - now));
@@ -151,6 +152,7 @@ export class Draft {
     } else if (!this.#blind && draft !== (this.#origin()?.text ?? "")) {
       this.#compare(draft);
     }
+    if (this.#blind) this.#setOrigin({ text: draft, seq: this.#ports.lastSeq() });
     this.#saveIn(0);
   }
 
