@@ -76,6 +76,8 @@ class Hostile:
         self._git("add", ".")
         self._git("commit", "--quiet", "-m", "second")
         write(self.root, {"a.txt": "one and mine\n", "b.evil": "two and mine\n", "new.evil": "six\n"})
+        for name in ("c.set", "d.worktree", "e.included"):
+            (self.root / name).touch()  # Git reads again what has another time.
         self._arm()
 
     def _git(self, *words: str) -> None:

@@ -246,6 +246,7 @@ class Workbench:
         await self.command("Portico: New Session")
         await expect(front).not_to_have_id(str(before))
         await self.chat().ready()
+        await expect(self.chat().prompt).not_to_have_attribute("placeholder", "Ask the agent")
 
     async def _choose(self, words: str, label: str) -> None:
         chosen = self.picker.locator(".monaco-list-row.focused")
