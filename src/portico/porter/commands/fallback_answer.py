@@ -32,12 +32,8 @@ async def answer_without_model(turn: PorterTurn, text: str) -> None:
             f"You attached {', '.join(inline_code(one.name) for one in turn.attached)}; `/read` without a path shows it."
         )
     await turn.say(
-        "To connect a model, choose *Connect a model* in the chat of Portico's page or of VS Code. In a terminal, "
-        "`portico models list` lists models, `portico auth login PROVIDER` stores a key, and "
-        "`portico models use PROVIDER:MODEL` selects one. `portico models pull qwen2.5-coder` downloads one that "
-        "needs no key and no network. Or use another agent with Portico: "
-        '`portico exec --agent claude "…"`, or any program that speaks ACP with '
-        '`portico exec --agent-command "program" "…"`.'
+        "To connect a model, choose *Connect a model* in the chat. In a terminal, `portico models list` shows the "
+        "models, and `portico models pull qwen2.5-coder` downloads one that needs no key and no network."
     )
 
 

@@ -108,8 +108,8 @@ log = logging.getLogger(__name__)
 
 _TINY = "A tiny model on this machine answers, which cannot help with code."
 _BETTER = (
-    "To use a better one: portico models pull qwen2.5-coder downloads a coder, portico models list lists models, portico auth login PROVIDER stores a key, "
-    "portico models use PROVIDER:MODEL selects one."
+    "For a better one, choose Connect a model in the chat, or download a coder with: "
+    "portico models pull qwen2.5-coder"
 )
 
 

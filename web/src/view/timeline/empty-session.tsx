@@ -1,24 +1,12 @@
 // A session without prompts: agent, folder and commands.
 
-import { useComputed, type ReadonlySignal } from "@preact/signals";
-import type { Gateway } from "../../gateway/gateway";
-import type { Agent } from "../../generated/portico/v1/agent_pb";
-import type { SessionModel } from "../../model/types";
-import type { OnNewSession } from "../cards";
-import { lacksModel, connectDialogOpen } from "../models/connect-state";
+import { useComputed } from "@preact/signals";
+import { ModelWays, type ModelWaysProps } from "../models/model-ways";
 import { putIntoDraft } from "./row-context";
 
 const MOST_COMMANDS = 12;
-const MOST_AGENTS = 3;
 
-interface EmptyProps {
-  readonly session: SessionModel;
-  readonly gateway: Gateway;
-  readonly agents: ReadonlySignal<readonly Agent[]>;
-  readonly onNewSession: OnNewSession;
-}
-
-export function EmptySession({ session, gateway, agents, onNewSession }: EmptyProps) {
+export function EmptySession({ session, gateway, agents, onNewSession }: ModelWaysProps) {
   const detail = session.detail.value;
   const commands = useComputed(() => session.detail.value?.commands ?? []).value;
   if (detail === undefined) return null;
@@ -33,25 +21,7 @@ export function EmptySession({ session, gateway, agents, onNewSession }: EmptyPr
         <i class="codicon codicon-folder" aria-hidden="true" />
         <span title={workspace}>{folder}</span>
       </p>
-      {lacksModel(detail) && (
-        <div class="p-empty-ways">
-          <button
-            type="button"
-            class="p-button p-button-main"
-            onClick={() => (connectDialogOpen(gateway).value = true)}
-          >
-            Connect a model
-          </button>
-          {agents.value
-            .filter(({ installed, name }) => installed && name !== agent)
-            .slice(0, MOST_AGENTS)
-            .map(({ name, title }) => (
-              <button key={name} type="button" class="p-button" onClick={() => onNewSession(name)}>
-                Use {title === "" ? name : title}
-              </button>
-            ))}
-        </div>
-      )}
+      <ModelWays session={session} gateway={gateway} agents={agents} onNewSession={onNewSession} />
       {commands.length === 0 ? (
         <p class="p-soft">Ask about this folder, or describe a task.</p>
       ) : (
