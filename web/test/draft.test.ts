@@ -264,6 +264,52 @@ describe("a server that is away", () => {
     },
   );
 
+  test("a page that is left while its prompt is on its way saves no draft behind it", async () => {
+    const before = await new Page().live();
+    before.type("hello");
+    const release = before.server.hold("submitPrompt's answer");
+    const sent = before.session.send(outgoing("hello"));
+    await quiet();
+    before.environment.leave();
+    await quiet();
+    expect(before.server.desk.draft).toBe("");
+    release();
+    expect(await sent).toBe(true);
+  });
+
+  test("an old copy at the server goes with the one here", async () => {
+    const before = await new Page().live();
+    before.type("hello");
+    const copy = copyOf(before.draftStore);
+    expect(await before.session.send(outgoing("hello"))).toBe(true);
+    before.session.dispose();
+    const late = await new Page(before.server, undefined, "page-2").live();
+    late.type("hello");
+    await late.environment.pass(300);
+    late.session.dispose();
+    const after = await new Page(before.server, copy, "page-3").live();
+    await after.environment.pass(2_000);
+    expect([after.draft, after.server.desk.draft]).toEqual(["", ""]);
+  });
+
+  test("a prompt is known to be sent until its draft is gone", async () => {
+    const store = createTestDraftStore();
+    const states: boolean[] = [];
+    const recording = {
+      ...store,
+      set: (key: string, words: string | undefined): void => {
+        store.set(key, words);
+        states.push(store.words.has("sent s1") || store.get("draft s1") !== "hello");
+      },
+    };
+    const page = await new Page(new MemoryServer(), recording).live();
+    page.type("hello");
+    states.length = 0;
+    expect(await page.session.send(outgoing("hello"))).toBe(true);
+    expect(states.length).toBeGreaterThan(2);
+    expect(states).not.toContain(false);
+  });
+
   test("words that were sent before are kept when they are typed again", async () => {
     const before = await new Page().live();
     expect(await before.session.send(outgoing("hello"))).toBe(true);

@@ -27,6 +27,8 @@ export interface DraftPorts {
   lastSeq(): number;
   /** Whether the text was sent as a prompt after an event. */
   wasSent(text: string, afterSeq: number): boolean;
+  /** Whether the text is on its way to the server as a prompt. */
+  isSending(text: string): boolean;
 }
 
 /** What a stored text was typed over: the server's text, and the last event of the session. */
@@ -146,9 +148,10 @@ export class Draft {
       this.#adopt(`${draft}\n${mine}`);
       this.#ports.store.set(this.#ports.storeKey, this.text.peek());
     } else if (!this.#blind && this.#isOutdated(mine, draft)) {
-      this.#unsaved = false;
-      this.#adopt(draft);
-      return;
+      const isOldAtServer = this.#wasSent(mine) && draft.trim() === mine.trim();
+      this.#unsaved = isOldAtServer;
+      this.#adopt(isOldAtServer ? "" : draft);
+      if (!isOldAtServer) return;
     } else if (!this.#blind && draft !== (this.#origin()?.text ?? "")) {
       this.#compare(draft);
     }
@@ -159,9 +162,12 @@ export class Draft {
   /** Whether the stored text is an old copy, as editors store it every few seconds only. */
   #isOutdated(mine: string, draft: string): boolean {
     if (this.#lastKey !== -Infinity) return false;
+    return this.#wasSent(mine) || (draft !== (this.#origin()?.text ?? "") && containsText(draft, mine));
+  }
+
+  #wasSent(mine: string): boolean {
     const origin = this.#origin();
-    if (origin !== undefined && this.#ports.wasSent(mine, origin.seq)) return true;
-    return draft !== (origin?.text ?? "") && containsText(draft, mine);
+    return origin !== undefined && this.#ports.wasSent(mine, origin.seq);
   }
 
   #origin(): DraftOrigin | undefined {
@@ -238,7 +244,10 @@ export class Draft {
   }
 
   #saveAtOnce(): void {
-    if (this.#unsaved && this.#atServer !== undefined && this.#saving !== this.text.peek()) void this.#save();
+    const text = this.text.peek();
+    if (!this.#unsaved || this.#atServer === undefined || this.#saving === text) return;
+    // A draft that reaches the server behind its prompt would come back as a draft.
+    if (!this.#ports.isSending(text)) void this.#save();
   }
 
   async #save(): Promise<void> {

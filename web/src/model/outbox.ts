@@ -32,6 +32,7 @@ export class Outbox {
   readonly #sessionId: string;
   readonly #storeKey: string;
   #missing: UnconfirmedPrompt | undefined;
+  #sending: string | undefined;
   /** The page before this one sent it: it is known to be there, and the draft is not known yet. */
   #isFoundEarly = false;
   #queued: ReadonlySet<string> = new Set();
@@ -49,8 +50,8 @@ export class Outbox {
   }
 
   /**
-   * Resolves when the server has the prompt, and rejects if it is not known to have it. Should it
-   * show up in the log or in the queue all the same, `arrived` is called.
+   * Resolves when the server has the prompt, and rejects if it is not known to have it. `arrived` is called
+   * when it has, also if it shows up in the log or in the queue after all.
    */
   async deliver(outgoing: Outgoing, lastSeq: number, arrived: () => void): Promise<void> {
     requireSize(outgoing);
@@ -58,14 +59,24 @@ export class Outbox {
     this.#missing = undefined;
     const kept: StoredPrompt = { text: outgoing.text, afterSeq: lastSeq, queued: [...this.#queued] };
     this.#gateway.draftStore.set(this.#storeKey, JSON.stringify(kept));
+    this.#sending = outgoing.text;
     try {
       await this.#submit({ text: outgoing.text, attachments: outgoing.attachments.map(attachment) });
     } catch (reason) {
       if (isLost(reason)) this.#missing = missing;
       else this.#gateway.draftStore.set(this.#storeKey, undefined);
       throw reason;
+    } finally {
+      this.#sending = undefined;
     }
+    arrived();
+    // After the draft, so that a page that is discarded in between still knows that it was sent.
     this.#gateway.draftStore.set(this.#storeKey, undefined);
+  }
+
+  /** Whether a text is on its way to the server as a prompt. */
+  isSending(text: string): boolean {
+    return this.#sending === text;
   }
 
   async deliverQueued(promptId: string): Promise<void> {

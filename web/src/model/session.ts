@@ -84,6 +84,7 @@ class Session implements SessionModel {
       save,
       lastSeq: () => this.#feed.lastSeq,
       wasSent: (text, afterSeq) => this.#wasSent(text, afterSeq),
+      isSending: (text) => this.#outbox.isSending(text),
     });
     this.#outbox = new Outbox(gateway, sessionId, (text) => this.#draft.sent(text));
     this.#feed = new SessionFeed({
@@ -246,7 +247,6 @@ class Session implements SessionModel {
       await this.#outbox.deliver(outgoing, this.#feed.lastSeq, arrived);
       return true;
     });
-    if (done === true) arrived();
     return done === true;
   }
 
