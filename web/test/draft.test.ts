@@ -217,7 +217,7 @@ describe("a server that is away", () => {
   });
 
   test.each(["before", "after"])(
-    "a copy of whatever moment does not replace the draft, the prompt being typed %s its session had come",
+    "a copy of any moment does not replace the draft, with a prompt typed %s its session was loaded",
     async (moment) => {
       const store = createTestDraftStore();
       const copies = [copyOf(store)];
@@ -524,6 +524,19 @@ describe("sending", () => {
       code: "AGENT_NOT_FOUND",
       message: "The agent is not installed.",
     });
+  });
+
+  test("a prompt that is refused after a while is saved as a draft", async () => {
+    const page = await new Page().live();
+    page.type("refuse");
+    const release = page.server.hold("submitPrompt");
+    const sent = page.session.send(outgoing("refuse"));
+    await page.environment.pass(500);
+    expect(page.server.desk.draft).toBe("");
+    release();
+    expect(await sent).toBe(false);
+    await quiet();
+    expect(page.server.desk.draft).toBe("refuse");
   });
 
   test("a prompt sent while a turn runs is queued", async () => {

@@ -247,6 +247,8 @@ class Session implements SessionModel {
       await this.#outbox.deliver(outgoing, this.#feed.lastSeq, arrived);
       return true;
     });
+    // While it was being sent, it was not saved as a draft.
+    if (done !== true) this.#draft.saveNow();
     return done === true;
   }
 
@@ -256,13 +258,13 @@ class Session implements SessionModel {
     return find();
   }
 
-  /** That the server is away is told by the connection; anything else is news to the person. */
   #wasSent(text: string, afterSeq: number): boolean {
     return this.items
       .peek()
       .some((item) => item.type === "prompt" && item.firstSeq > afterSeq && item.text.trim() === text.trim());
   }
 
+  /** That the server is away is told by the connection; anything else is news to the person. */
   async #saveDraft(text: string): Promise<void> {
     try {
       await this.#submit({ case: "draft", value: { text, clientId: this.#gateway.clientId } });
