@@ -1,12 +1,12 @@
 // A session without prompts: agent, folder and commands.
 
 import { useComputed } from "@preact/signals";
-import { ModelWays, type ModelWaysProps } from "../models/model-ways";
+import { ModelOffer, type ModelOfferProps } from "../models/model-offer";
 import { putIntoDraft } from "./row-context";
 
 const MOST_COMMANDS = 12;
 
-export function EmptySession({ session, gateway, agents, onNewSession }: ModelWaysProps) {
+export function EmptySession({ session, gateway, agents, onNewSession }: ModelOfferProps) {
   const detail = session.detail.value;
   const commands = useComputed(() => session.detail.value?.commands ?? []).value;
   if (detail === undefined) return null;
@@ -21,7 +21,7 @@ export function EmptySession({ session, gateway, agents, onNewSession }: ModelWa
         <i class="codicon codicon-folder" aria-hidden="true" />
         <span title={workspace}>{folder}</span>
       </p>
-      <ModelWays session={session} gateway={gateway} agents={agents} onNewSession={onNewSession} />
+      <ModelOffer session={session} gateway={gateway} agents={agents} onNewSession={onNewSession} />
       {commands.length === 0 ? (
         <p class="p-soft">Ask about this folder, or describe a task.</p>
       ) : (

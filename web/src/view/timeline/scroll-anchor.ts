@@ -38,8 +38,8 @@ export class ScrollAnchor {
   }
 
   /**
-   * Finds the block of `before` that the reader looks at; undefined if they are past all of it. The answer
-   * takes hold of the same block of `after`, as far from the end, once that stands in its place.
+   * Finds the block of `before` that the reader looks at. The returned function takes hold of the same block
+   * of `after`, counted from the end, once that is on the page; undefined if the reader is past all of it.
    */
   exchange(before: Element, after: Element): (() => void) | undefined {
     const edge = this.scroller.getBoundingClientRect().top + 1;

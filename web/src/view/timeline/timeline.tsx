@@ -5,10 +5,9 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { Gateway } from "../../gateway/gateway";
 import type { Agent } from "../../generated/portico/v1/agent_pb";
 import { spokenText } from "../../markdown/spoken-text";
-import { TurnState } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
-import { ModelWays } from "../models/model-ways";
+import { ModelOfferBelowAnswer } from "../models/model-offer";
 import { preferencesOf } from "../preferences";
 import { CheckpointsDialog } from "../review/checkpoints-dialog";
 import { Checklist } from "./checklist";
@@ -128,20 +127,16 @@ function List({ model, session, gateway, agents, onNewSession, onOpenSession, is
           ))}
         </div>
         <div class="p-space" style={{ height: `${after}px` }} />
-        {!isEmpty && hasAskedInWords(session) && (
-          <ModelWays session={session} gateway={gateway} agents={agents} onNewSession={onNewSession} />
-        )}
+        <ModelOfferBelowAnswer
+          session={session}
+          gateway={gateway}
+          agents={agents}
+          onNewSession={onNewSession}
+        />
         <ProgressLine session={session} />
       </div>
     </div>
   );
-}
-
-/** Whether the last turn is over and its prompt was no command, so that a model would have helped. */
-function hasAskedInWords({ items, state }: SessionModel): boolean {
-  if (state.value !== TurnState.COMPLETED) return false;
-  const prompt = items.value.findLast((item) => item.type === "prompt");
-  return prompt !== undefined && !prompt.text.startsWith("/");
 }
 
 interface ToolsProps {
