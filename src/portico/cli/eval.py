@@ -10,7 +10,14 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from portico.app.eval_runner import EvalResult, SetupFor, evaluate
+from portico.app.eval_runner import (
+    DEFAULT_OPTIONS,
+    TEST_COMMANDS,
+    EvalOptions,
+    EvalResult,
+    SetupFor,
+    evaluate,
+)
 from portico.app.eval_summary import summarize
 from portico.cli.arguments import CommandParser
 from portico.config.paths import config_folder
@@ -18,7 +25,9 @@ from portico.config.settings import load_settings
 from portico.domain.errors import ExitCode, InvalidInput, PermissionDenied
 from portico.doors.terminal.sanitizer import clean_line
 from portico.porter.evaluation.scripted_model import ScriptedModel
-from portico.porter.evaluation.task import RUN_NODE_TESTS, RUN_TESTS, EvaluationTask, find_task, load_tasks
+from portico.porter.evaluation.task import EvaluationTask, find_tasks, load_tasks
+from portico.porter.evaluation.task_tests import missing_program
+from portico.porter.models.providers import OFFLINE
 from portico.porter.setup import PorterSetup
 
 _DESCRIPTION = f"""Run small repository tasks with a model and report how many it solves.
@@ -28,7 +37,7 @@ _DESCRIPTION = f"""Run small repository tasks with a model and report how many i
   portico eval --model offline:smollm2 --task fix-off-by-one
 
 Each task runs in a temporary folder, in a session in proposal mode. Proposals are applied, and a check decides.
-The model may run "{RUN_TESTS}" and "{RUN_NODE_TESTS}", and no other command. They and the check run code the model wrote.
+The model may run {", ".join(TEST_COMMANDS)}, and no other command. They and the check run code the model wrote.
 With --model, calls cost what the provider charges; budgets apply.
 """
 _MOST_REPETITIONS = 100
@@ -39,7 +48,11 @@ def run(arguments: Sequence[str]) -> int:
     parser = CommandParser("eval", _DESCRIPTION)
     parser.add_argument("--model", metavar="NAME", help="model to evaluate, as in portico models list")
     parser.add_argument(
-        "--task", metavar="NAME", action="append", default=[], help="task to run (repeatable; default: all)"
+        "--task",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="task to run, or a pattern such as 'go-*' (repeatable; default: all)",
     )
     parser.add_argument(
         "--tasks", metavar="DIR", type=Path, help="folder of tasks (default: evals/tasks of the checkout)"
@@ -47,21 +60,47 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--repeat", metavar="N", type=int, default=1, help="number of runs of each task (default: 1)"
     )
+    parser.add_argument(
+        "--seconds", metavar="N", type=float, default=600.0, help="time limit of a prompt (default: 600)"
+    )
     parser.add_argument("--json", dest="api", action="store_true", help="same as --api")
     parser.add_argument("--list", action="store_true", help="list the tasks without running them")
     flags = parser.parse(arguments)
     if not 1 <= flags.repeat <= _MOST_REPETITIONS:
         raise InvalidInput(f"--repeat must be between 1 and {_MOST_REPETITIONS}.")
+    if not flags.seconds > 0:
+        raise InvalidInput("--seconds must be positive.")
     found = load_tasks(flags.tasks)
-    tasks = [find_task(found, name) for name in flags.task] or found
+    tasks = [task for name in flags.task for task in find_tasks(found, name)] or found
     if flags.list:
         return _list(tasks, api=flags.api)
-    unscripted = [task.name for task in tasks if not task.script]
-    if unscripted and flags.model is None:
-        raise InvalidInput(f'Task "{unscripted[0]}" has no script.', suggestion="Name a model with --model.")
     environ = dict(os.environ)
+    tasks = _runnable(tasks, flags.model, environ)
     setup_for = _scripted if flags.model is None else _live(flags.model, environ)
     return _evaluate(tasks, setup_for, environ, flags)
+
+
+def _runnable(
+    tasks: Sequence[EvaluationTask], model: str | None, environ: Mapping[str, str]
+) -> list[EvaluationTask]:
+    """Return the tasks that can be run here, and say why others are left out."""
+    by_reason: dict[str, list[EvaluationTask]] = {}
+    for task in tasks:
+        program = missing_program(task.tests, environ)
+        reason = f"{program} is not installed" if program else ""
+        if model is None and not task.script:
+            reason = "they have no script: name a model with --model"
+        by_reason.setdefault(reason, []).append(task)
+    runnable = by_reason.pop("", [])
+    left_out = [
+        f"{len(some)} of {len(tasks)} tasks are left out, because {reason}."
+        for reason, some in by_reason.items()
+    ]
+    if not runnable:
+        raise InvalidInput(" ".join(left_out))
+    for line in left_out:
+        print(line, file=sys.stderr)
+    return runnable
 
 
 def _evaluate(
@@ -80,9 +119,13 @@ def _evaluate(
         )
     with TemporaryDirectory(prefix="portico-eval-") as folder:
         try:
-            running = evaluate(
-                tasks, Path(folder).resolve(), environ, setup_for, report, repetitions=flags.repeat
+            options = EvalOptions(
+                repetitions=flags.repeat,
+                turn_seconds=flags.seconds,
+                # Tasks of an offline model would only wait for each other.
+                at_once=1 if model and model.startswith(f"{OFFLINE}:") else DEFAULT_OPTIONS.at_once,
             )
+            running = evaluate(tasks, Path(folder).resolve(), environ, setup_for, report, options=options)
             results = asyncio.run(running)
         except asyncio.CancelledError as error:
             raise PermissionDenied("The evaluation was stopped.") from error

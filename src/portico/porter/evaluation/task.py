@@ -1,14 +1,16 @@
-"""Evaluation tasks, loaded from folders: prompts, initial files, a check and a scripted solution.
+"""Evaluation tasks, loaded from folders: prompts, initial files, what decides, and a scripted solution.
 
-A folder holds `task.toml` (purpose, prompts, scenario, difficulty), `files/` (what the workspace begins with), `check.py`,
-and optionally `script.toml` (answers of a scripted model) and `generate.py` (writes files too large to store).
-`@RUN_TESTS@` in the TOML files stands for the command that runs a task's tests.
+A folder holds `task.toml` (purpose, prompts, scenario, difficulty, tests) and `files/` (what the workspace begins
+with). The tests among the files decide, or the program `check.py`. Optional are `script.toml` (answers of a scripted
+model), `generate.py` (writes files too large to store) and `solution/` (files that solve the task, for Portico's own
+tests). `@RUN_TESTS@` in the TOML files stands for the command that runs a task's tests in Python.
 """
 
 import sys
 import tomllib
 from collections.abc import Sequence
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -17,13 +19,12 @@ import msgspec
 import portico
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput
+from portico.porter.evaluation.task_tests import TestLanguage
 
 T = TypeVar("T")
 TaskDifficulty = Literal["easy", "medium", "hard"]
 
 RUN_TESTS = f"{'python' if sys.platform == 'win32' else 'python3'} -m unittest"
-RUN_NODE_TESTS = "node --test"
-"""The commands that need no permission in an evaluation; prompts name them."""
 
 
 class ScriptedCall(msgspec.Struct, frozen=True):
@@ -54,6 +55,7 @@ class EvaluationTask(msgspec.Struct, frozen=True, kw_only=True):
     script: tuple[ScriptedStep, ...]
     scenario: str | None
     difficulty: TaskDifficulty = "easy"
+    tests: TestLanguage | None = None
 
     @property
     def name(self) -> str:
@@ -65,6 +67,7 @@ class _TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prompts: tuple[str, ...]
     scenario: str | None = None
     difficulty: TaskDifficulty = "easy"
+    tests: TestLanguage | None = None
 
 
 class _ScriptFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,14 +93,16 @@ def load_tasks(folder: Path | None) -> list[EvaluationTask]:
     )
 
 
-def find_task(tasks: Sequence[EvaluationTask], name: str) -> EvaluationTask:
-    by_name = {task.name: task for task in tasks}
-    if name in by_name:
-        return by_name[name]
-    near = get_close_matches(name, by_name, n=1)
+def find_tasks(tasks: Sequence[EvaluationTask], name: str) -> list[EvaluationTask]:
+    """Return the task of a name, or all whose names fit a pattern such as `go-*`."""
+    found = [task for task in tasks if fnmatchcase(task.name, name)]
+    if found:
+        return found
+    names = [task.name for task in tasks]
+    near = get_close_matches(name, names, n=1)
     raise InvalidInput(
         f'Unknown task "{name}".',
-        suggestion=f"Did you mean {near[0]}?" if near else f"Available: {', '.join(by_name)}.",
+        suggestion=f"Did you mean {near[0]}?" if near else f"Available: {', '.join(names)}.",
     )
 
 
@@ -112,6 +117,7 @@ def _load(folder: Path) -> EvaluationTask:
         script=steps,
         scenario=task.scenario,
         difficulty=task.difficulty,
+        tests=task.tests,
     )
 
 

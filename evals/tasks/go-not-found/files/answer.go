@@ -1,0 +1,27 @@
+package notes
+
+import "strings"
+
+// Answer is what a client gets.
+type Answer struct {
+	Status int
+	Body   string
+}
+
+const prefix = "/notes/"
+
+// Get answers a request for the title of a note.
+func Get(store Store, path string) Answer {
+	id, ok := strings.CutPrefix(path, prefix)
+	if !ok {
+		return Answer{404, "not found"}
+	}
+	title, err := Title(store, id)
+	if err == ErrMissing {
+		return Answer{404, "no such note"}
+	}
+	if err != nil {
+		return Answer{500, err.Error()}
+	}
+	return Answer{200, title}
+}

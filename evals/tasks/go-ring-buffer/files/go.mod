@@ -1,0 +1,3 @@
+module example.org/recent
+
+go 1.21

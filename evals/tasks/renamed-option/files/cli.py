@@ -1,0 +1,17 @@
+"""The program: python3 cli.py 3 1 2"""
+
+import argparse
+
+from draw import chart
+
+
+def main(words=None):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("values", type=int, nargs="+")
+    parser.add_argument("--colour", default="none")
+    flags = parser.parse_args(words)
+    return chart(flags.values, colour=flags.colour)
+
+
+if __name__ == "__main__":
+    print("\n".join(main()))

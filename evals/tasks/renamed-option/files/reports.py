@@ -1,0 +1,11 @@
+"""Reports with charts."""
+
+from draw import chart
+
+
+def sales(numbers):
+    return chart(numbers, width=10, colour="green")
+
+
+def losses(numbers):
+    return chart(numbers, width=10, colour="red")

@@ -1,0 +1,25 @@
+"""Counts the lines of files."""
+
+LARGEST = 1_000_000
+
+
+def scan(sources):
+    """Count the lines of sources, given as a dict of name and bytes.
+
+    Returns the names that were read, the number of lines, the names that were too large, and the names of those
+    that are not text.
+    """
+    files, lines, skipped, errors = [], 0, [], []
+    for name in sorted(sources):
+        content = sources[name]
+        if len(content) > LARGEST:
+            skipped.append(name)
+            continue
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError:
+            errors.append(name)
+            continue
+        files.append(name)
+        lines += len(text.splitlines())
+    return files, lines, skipped, errors
