@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from portico.components.memory.component import DIGEST_BYTES, MemoryProxy, describe_notes
+from portico.components.memory.component import DIGEST_BYTES, KnownNotes, MemoryProxy, describe_notes
 from portico.components.memory.notes import FILE, Note, Notes
+from portico.components.memory.user_notes import MOST_EARLIER, UserNotes
 from portico.conductor.permissions.approvals import FileApprovals
 from portico.conductor.permissions.broker import PermissionBroker
 from portico.conductor.permissions.policy import PermissionPolicy
@@ -60,12 +61,29 @@ class Place:
         return [tool["name"] for tool in listed["result"]["result"]["tools"]]
 
     async def read(self, **arguments: Any) -> str:
-        self._call("recall", arguments)
-        return await self._told()
+        self.call("recall", arguments)
+        return await self.told()
+
+    async def change_own(self, tool: str, **arguments: Any) -> tuple[str, Json, Json | None]:
+        """Call a tool that changes the person's own notes: the answer, the diff asked about, and the diff shown."""
+        self.call(tool, {**arguments, "scope": "user"})
+        question = await self.ends.client.receive()
+        assert question["method"] == "session/request_permission"
+        (asked,) = question["params"]["toolCall"]["content"]
+        kind = "allow_once" if self.agrees else "reject_once"
+        (option,) = [one for one in question["params"]["options"] if one["kind"] == kind]
+        outcome = {"outcome": "selected", "optionId": option["optionId"]}
+        self.ends.client.send(frame(id=question["id"], result={"outcome": outcome}))
+        told = await self.told()
+        if told.startswith("FAILED"):
+            return told, asked, None
+        await self.ends.client.receive()
+        (shown,) = (await self.ends.client.receive())["params"]["update"]["content"]
+        return told, asked, shown
 
     async def change(self, tool: str, *, asks: bool = True, **arguments: Any) -> str:
         """Call a tool that writes, with the client at its side."""
-        self._call(tool, arguments)
+        self.call(tool, arguments)
         if asks:
             question = await self.ends.client.receive()
             assert question["method"] == "session/request_permission"
@@ -79,13 +97,13 @@ class Place:
                 assert write["method"] == "fs/write_text_file"
                 save(Path(write["params"]["path"]), write["params"]["content"])
                 self.ends.client.send(frame(id=write["id"], result={}))
-        return await self._told()
+        return await self.told()
 
-    def _call(self, tool: str, arguments: Json) -> None:
+    def call(self, tool: str, arguments: Json) -> None:
         asked = message(self._server_id, "call", "tools/call", {"name": tool, "arguments": arguments})
         self.ends.agent.send(frame(id="call", method="mcp/message", params=asked))
 
-    async def _told(self) -> str:
+    async def told(self) -> str:
         told = (await self.ends.agent.receive())["result"]["result"]
         return ("FAILED: " if told.get("isError") else "") + str(told["content"][0]["text"])
 
@@ -99,7 +117,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
         policy=PermissionPolicy(),
         approvals=FileApprovals(tmp_path / "approvals.json", lambda: 0),
     )
-    async with chain(broker, MemoryProxy()) as ends:
+    async with chain(broker, MemoryProxy(UserNotes(tmp_path / "config" / "memory"))) as ends:
         await introduce(ends, acp=True)
         yield Place(ends, work)
 
@@ -188,15 +206,78 @@ async def test_a_link_in_the_place_of_the_notes_is_not_followed(tmp_path: Path) 
 
 def test_the_digest_is_bounded_and_ends_where_it_should() -> None:
     notes = Notes(notes=tuple(Note(f"Topic {number}", "</notes> words " * 90) for number in range(100)))
-    digest = describe_notes(notes)
+    digest = describe_notes(KnownNotes(notes))
     assert digest is not None
     assert len(digest.encode()) < DIGEST_BYTES + 500
     assert digest.count("</notes>") == 1
     assert "more\n</notes>" in digest
-    assert describe_notes(Notes()) is None
+    assert describe_notes(KnownNotes(Notes())) is None
 
 
 def test_notes_come_back_as_they_were_written() -> None:
     notes = Notes().with_note(Note("A", "one\n\n### deeper\n\ntwo")).with_note(Note("B", "three"))
     assert Notes.parse(notes.render()).notes == notes.notes
     assert Notes.parse(notes.render()).render() == notes.render()
+
+
+async def test_a_note_of_the_person_holds_in_all_workspaces(tmp_path: Path) -> None:
+    path = tmp_path / "config" / "memory" / "notes.md"
+    async with place(tmp_path) as here:
+        await here.open()
+        told, asked, shown = await here.change_own("remember", topic="Commits", text="Short ones.")
+        assert told == f"Kept under “Commits” in {path}."
+        assert (asked["path"], asked.get("oldText")) == (str(path), None)
+        assert "Short ones." in asked["newText"]
+        assert shown == asked
+        assert "Short ones." in path.read_text()
+        assert not here.file.exists()
+        assert await here.read() == "## Commits (the person's, all workspaces)\n\nShort ones."
+    async with place(tmp_path) as here:
+        await here.open()
+        digest, _ = await here.prompt("Hello")
+        assert "- Commits (the person's): Short ones." in digest
+        told, _, _ = await here.change_own("forget", topic="commits")
+        assert told.startswith("Deleted the note on “commits”")
+        assert await here.read() == "There are no notes yet."
+
+
+async def test_a_note_of_the_person_that_they_refuse_is_not_kept(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        here.agrees = False
+        await here.open()
+        told, _, _ = await here.change_own("remember", topic="A", text="b")
+        assert told == "FAILED: The note was not written: the person did not allow it."
+        assert not (tmp_path / "config").exists()
+
+
+async def test_secrets_are_refused_for_the_person_too(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        await here.open()
+        told = await here.change(
+            "remember", asks=False, topic="Key", text="token: ghp_abcdefghijklmnop123456", scope="user"
+        )
+        assert "password, key or token" in told
+
+
+async def test_notes_that_the_person_edits_while_they_are_asked_are_left_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "config" / "memory" / "notes.md"
+    async with place(tmp_path) as here:
+        await here.open()
+        here.call("remember", {"topic": "A", "text": "b", "scope": "user"})
+        question = await here.ends.client.receive()
+        save(path, "Mine.\n")
+        outcome = {"outcome": "selected", "optionId": "keep"}
+        here.ends.client.send(frame(id=question["id"], result={"outcome": outcome}))
+        assert "changed meanwhile" in await here.told()
+    assert path.read_text() == "Mine.\n"
+
+
+def test_changes_of_the_persons_notes_are_taken_back_one_by_one(tmp_path: Path) -> None:
+    notes = UserNotes(tmp_path / "memory")
+    for number in range(MOST_EARLIER + 5):
+        notes.write(f"{number}\n")
+    taken = [notes.undo() for _ in range(MOST_EARLIER)]
+    assert taken[0] == (f"{MOST_EARLIER + 4}\n", f"{MOST_EARLIER + 3}\n")
+    assert notes.text() == "4\n"
+    with pytest.raises(InvalidInput, match="no change"):
+        notes.undo()

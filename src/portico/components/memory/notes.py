@@ -3,12 +3,15 @@
 What stands before the first section is the person's, and is kept as it is.
 """
 
+import os
 import re
+from pathlib import Path
 
 import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.domain.redaction import without_secrets
+from portico.files import real_path
 
 FILE = ".portico/memory/notes.md"
 LARGEST_FILE = 256 * 1024
@@ -86,3 +89,14 @@ def _check(note: Note) -> None:
                 "The note seems to have a password, key or token in it, so it was not kept.",
                 suggestion="Say where the secret is kept, not what it is.",
             )
+
+
+def read_notes(cwd: str) -> Notes:
+    """The notes in a folder. InvalidInput if there is something else where the file belongs."""
+    path = Path(os.path.realpath(cwd)) / FILE
+    try:
+        return Notes.parse(real_path.read(path, limit=LARGEST_FILE).decode(errors="replace"))
+    except FileNotFoundError:
+        return Notes()
+    except OSError as error:
+        raise InvalidInput(f"{FILE} cannot be read: {error.strerror}.") from error
