@@ -12,6 +12,7 @@ import psutil
 from bench import (
     chain,
     code,
+    code_peers,
     comparison,
     editor,
     end_to_end,
@@ -57,6 +58,7 @@ MEASUREMENTS = {
     "prompts": prompts.measure,
 }
 LONG = {
+    "code_peers": code_peers.measure,
     "frames": frames.measure,
     "offline_model": offline_model.measure,
     "registries": packages.measure_registries,

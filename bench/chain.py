@@ -1,7 +1,8 @@
 """Cost of `portico acp` between a client and an agent: alone, with proxies in its process, and with programs.
 
 The agents are plain and the client only moves bytes, so the ratios over talking to the agent directly
-are as strict as they can be. All contenders run at the same time and take turns to be asked; each has
+are as strict as they can be. The Rust conductor runs beside it where `python -m bench.rust_conductor` has built it.
+All contenders run at the same time and take turns to be asked; each has
 answered before the clock starts. Two processes of the same program differ, for as long as they live, by
 as much as a direct round trip, and no number of rounds evens that out: so all are started anew several times.
 """
@@ -12,11 +13,12 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from bench import rust_conductor
 from bench.children import PORTICO, agent_command, environment
 from bench.dialogue import INITIALIZE, between_pipes
 from bench.programs.flood_agent import SESSION, delta
@@ -26,11 +28,13 @@ from portico.config.paths import config_folder
 
 STARTS = 5
 ROUNDS = 15
-REQUESTS = 15
+REQUESTS = 50
 UPDATES = 10_000
 UPDATE_ROUNDS = 5
 ECHO = {"text": "a line of words as an agent may get them"}
 DIRECT, NONE, ONE, FIVE = "no conductor", "0 proxies", "1 in its process", "5 in its process"
+OWN_AND_PROGRAM = "its own and 1 program"
+RUST, RUST_AND_PROGRAM = "Rust conductor", "Rust conductor, 1 program"
 _PROGRAM = "plain"
 _ROUND_TRIP = Budget("at most", 4)
 
@@ -86,14 +90,25 @@ def measure() -> Section:
             ),
             ratio("  what 1 in its process adds", one, direct, Budget("at most", 0.3)),
             ratio("  what 5 in its process add", five, direct),
+            *_beside_rust(round_trips, Budget("at most", 1)),
             Line(what="updates, no conductor", samples=rate, unit="per second"),
             *(ratio(f"  {name}", found, rate) for name, found in rates.items() if name != DIRECT),
+            *_beside_rust(rates, Budget("at least", 5), Budget("at least", 3)),
         ),
         notes=(
             f"Updates: {UPDATES:,} deltas of 40 characters; all the text arrived, in order, through each chain.",
             "A proxy in its process sees each request, its answer and each update. A program is Python with json.",
         ),
     )
+
+
+def _beside_rust(
+    found: Mapping[str, Samples], budget: Budget, with_program: Budget | None = None
+) -> Iterator[Line]:
+    if RUST in found:
+        yield ratio("  0 proxies over the Rust conductor", found[NONE], found[RUST], budget)
+        what = "  its own and 1 program over Rust and 1"
+        yield ratio(what, found[OWN_AND_PROGRAM], found[RUST_AND_PROGRAM], with_program)
 
 
 def _name_proxy(home: Path) -> None:
@@ -120,8 +135,19 @@ def _contenders(agent: Sequence[str]) -> dict[str, tuple[str, ...]]:
         "3 in its process": looking(3),
         FIVE: looking(5),
         "its own proxies": acp,
-        "its own and 1 program": (*acp, "--proxy", _PROGRAM),
+        OWN_AND_PROGRAM: (*acp, "--proxy", _PROGRAM),
         "its own and 3 programs": (*acp, *("--proxy", _PROGRAM) * 3),
+        **_rust_contenders(agent),
+    }
+
+
+def _rust_contenders(agent: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    if (program := rust_conductor.find()) is None:
+        return {}
+    proxy = shlex.join(agent_command("plain_proxy"))
+    return {
+        RUST: (program, "agent", shlex.join(agent)),
+        RUST_AND_PROGRAM: (program, "agent", proxy, shlex.join(agent)),
     }
 
 

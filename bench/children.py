@@ -27,8 +27,15 @@ def agent_command(name: str, *arguments: str) -> tuple[str, ...]:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The caller's environment, without what would change Portico's ways."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PORTICO_")}
+    """The caller's environment, without variables that would change how Portico starts and runs.
+
+    An installed program has its bytecode; with PYTHONDONTWRITEBYTECODE each start would compile it again.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PORTICO_") and name != "PYTHONDONTWRITEBYTECODE"
+    }
     return {**kept, "PORTICO_HOME": str(home)}
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from bench.report import MeasurementFailed
 
 INITIALIZE: dict[str, Any] = {"protocolVersion": 1, "clientCapabilities": {}}
-_LONGEST_SECONDS = 60.0
+_LONGEST_SECONDS = 300.0
 _SECONDS_TO_END = 5.0
 
 
@@ -44,20 +44,29 @@ class Dialogue:
                 raise MeasurementFailed(f"{self._command} answered {method} with {message['error']}")
         raise self._no_answer(method)
 
+    def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification."""
+        os.write(
+            self._out.fileno(),
+            json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode() + b"\n",
+        )
+
     def _no_answer(self, method: str) -> MeasurementFailed:
         return MeasurementFailed(f"{self._command} ended without an answer to {method}")
 
 
 @contextmanager
-def dialogue(command: Sequence[str], *, environ: Mapping[str, str], cwd: Path) -> Iterator[Dialogue]:
+def dialogue(
+    command: Sequence[str], *, environ: Mapping[str, str], cwd: Path, seconds: float = _LONGEST_SECONDS
+) -> Iterator[Dialogue]:
     """A running agent, to be asked one thing after another."""
-    with between_pipes(command, environ=environ, cwd=cwd) as process:
+    with between_pipes(command, environ=environ, cwd=cwd, seconds=seconds) as process:
         yield Dialogue(command, process)
 
 
 @contextmanager
 def between_pipes(
-    command: Sequence[str], *, environ: Mapping[str, str], cwd: Path
+    command: Sequence[str], *, environ: Mapping[str, str], cwd: Path, seconds: float = _LONGEST_SECONDS
 ) -> "Iterator[subprocess.Popen[bytes]]":
     """A running program. It ends with its input, and is killed if it does not or hangs."""
     process = subprocess.Popen(
@@ -68,14 +77,15 @@ def between_pipes(
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-    deadline = Timer(_LONGEST_SECONDS, process.kill)
+    deadline = Timer(seconds, process.kill)
     deadline.start()
     with process:
         try:
             yield process
             assert process.stdin is not None
             process.stdin.close()
-            process.wait(_SECONDS_TO_END)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_SECONDS_TO_END)
         finally:
             deadline.cancel()
             process.kill()

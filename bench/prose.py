@@ -3,7 +3,6 @@
 The whole list of cases, an answer of 5 MB among them, is measured by `node web/bench/prose.mjs`.
 """
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -59,13 +58,12 @@ def _lines(case: _Case) -> Iterator[Line]:
 
 
 def _measured() -> Sequence[_Case]:
-    node, browser = shutil.which("node"), find()
-    if node is None or browser is None:
+    node = shutil.which("node")
+    if node is None or find() is None:
         raise MeasurementFailed("there is no Node or no Chromium to measure with")
     done = subprocess.run(
         (node, "bench/prose.mjs", "--json", *_CASES),
         cwd=ROOT / "web",
-        env={**os.environ, "CHROMIUM": browser},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         timeout=_LONGEST_SECONDS,

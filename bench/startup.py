@@ -25,7 +25,7 @@ def measure() -> Section:
         lines=(
             Line(what="bare python3 -c pass", samples=bare, unit="seconds"),
             Line(what="portico version --api", samples=version, unit="seconds"),
-            ratio("portico over bare", version, bare, Budget("at most", 3)),
+            ratio("portico over bare", version, bare, Budget("at most", 2)),
         ),
         notes=(f"Both use {PYTHON}; the python3 on PATH may be another, or a slow shim.",),
     )

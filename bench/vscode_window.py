@@ -95,7 +95,7 @@ class VsCodeWindow:
         stopwatch.set(order)
         # The window from before says goodbye, and its extensions end.
         await self._window.page.goto("about:blank")
-        await self._window.open(self._server, self._home.workspace)
+        await self._window.open(self._server.address, self._home.workspace)
         await asyncio.to_thread(wait_until, lambda: stopwatch.has_run, "the activation of the extensions")
         await self._window.open_chat()
         return stopwatch.read()
