@@ -62,7 +62,12 @@ class TestAsking:
             scene.ask(_meta={"own": 1})
             shown = (await scene.shown())["params"]
         assert shown["options"] == list(OPTIONS)
-        scopes = {"scopes": ["once", "session", "always"], "rule": "execute:pytest *"}
+        scopes = {
+            "scopes": ["once", "session", "always"],
+            "rule": "execute:pytest *",
+            "wider": "execute:*",
+            "risks": [],
+        }
         assert shown["_meta"] == {"own": 1, "portico": scopes}
 
     @pytest.mark.parametrize("options", [(ALWAYS, NO), (NO,), (), ({**NO, "optionId": "yes"}, ONCE)])
@@ -75,7 +80,7 @@ class TestAsking:
         async with broker(approvals, knows_portico=True) as scene:
             scene.ask(options=options)
             told = (await scene.shown())["params"]["_meta"]["portico"]
-        assert told == {"scopes": ["once"], "rule": None}
+        assert told == {"scopes": ["once"], "rule": None, "wider": None, "risks": []}
 
     async def test_options_that_are_called_like_ours_are_the_agents(self, approvals: FileApprovals) -> None:
         taken = (ONCE, {"optionId": "portico:always", "name": "Mine", "kind": "reject_once"})

@@ -8,8 +8,7 @@ import logging
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -18,9 +17,8 @@ import msgspec
 from portico.conductor.permissions.action import RequestedAction
 from portico.conductor.permissions.policy import PermissionRule, parse_rule
 from portico.domain import codecs
-from portico.domain.errors import InvalidInput, PorticoError, StoreFailed
-from portico.files.locks import locked
-from portico.files.private import make_private_folder
+from portico.domain.errors import InvalidInput, PorticoError
+from portico.files.private import private_change, replace_private
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +86,7 @@ class FileApprovals:
         return self._read().approvals
 
     def add(self, rule: PermissionRule, *, workspace: str | None) -> Approval:
-        with self._changing():
+        with private_change(self._path):
             kept = self._read().approvals
             for known in kept:
                 if (known.rule, known.agent, known.workspace) == (rule.unscoped, rule.agent, workspace):
@@ -104,7 +102,7 @@ class FileApprovals:
             return made
 
     def revoke(self, approval_id: str) -> Approval:
-        with self._changing():
+        with private_change(self._path):
             kept = self._read().approvals
             found = [one for one in kept if approval_id and one.id.startswith(approval_id)]
             if len(found) != 1:
@@ -117,7 +115,7 @@ class FileApprovals:
         if not self._path.exists():
             return None
         try:
-            with self._changing():
+            with private_change(self._path):
                 kept = self._read().approvals
                 found = next((one for one in kept if one.covers(action)), None)
                 if found is None:
@@ -131,15 +129,6 @@ class FileApprovals:
         except PorticoError as error:
             log.warning("no approval is used: %s", error.message)
             return None
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        try:
-            make_private_folder(self._path.parent)
-            with locked(self._path.with_suffix(".lock")):
-                yield
-        except OSError as error:
-            raise StoreFailed(f"{self._path} cannot be changed: {error.strerror or error}") from error
 
     def _read(self) -> _Document:
         try:
@@ -160,18 +149,7 @@ class FileApprovals:
     def _write(self, approvals: tuple[Approval, ...]) -> None:
         """Replace the file as a whole; if that fails, the old one stays."""
         data = msgspec.json.format(msgspec.json.encode(_Document(approvals=approvals)), indent=2) + b"\n"
-        fresh = self._path.with_name(f"{self._path.name}.{secrets.token_hex(4)}.new")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(self._path)
-        except BaseException:
-            with suppress(OSError):
-                fresh.unlink()
-            raise
+        replace_private(self._path, data)
 
 
 def _require_own(status: os.stat_result, path: Path) -> None:

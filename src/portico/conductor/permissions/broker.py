@@ -273,7 +273,7 @@ class PermissionBroker(SessionFoldersProxy):
         """Ask the client under an id of our own, so that a second answer has no effect."""
         shown_id, params = self.node.next_id(), question.params
         if self._client_knows_portico:
-            params = wire.with_scopes(params, question.suggestion)
+            params = wire.with_scopes(params, question.suggestion, question.action)
         elif question.suggestion is not None and self._shows_our_options(question):
             params = wire.with_options(params, question.suggestion)
         self._asked[shown_id] = question

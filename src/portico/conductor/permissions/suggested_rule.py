@@ -36,6 +36,15 @@ def suggested_rule(action: RequestedAction) -> PermissionRule | None:
     return None
 
 
+def wider_rule(action: RequestedAction) -> PermissionRule | None:
+    """The rule for all actions of this kind in the workspace, or for all tools of the server; None if it covers less."""
+    if action.tool.known is not None and not action.acts:
+        rule = PermissionRule(TOOL, f"{action.tool.known.partition('__')[0]}__*")
+    else:
+        rule = PermissionRule(action.kind, None if action.kind in TITLED_KINDS else "*")
+    return rule if rule.covers(action) else None
+
+
 def _patterns(action: RequestedAction) -> Iterator[str]:
     if action.kind == "execute":
         if len({command.text for command in action.commands}) == 1:

@@ -13,7 +13,10 @@ from msgspec import Raw, UnsetType
 from portico.acp import _schema as acp
 from portico.acp.extensions import VERSION, ChosenScope, OfferedScopes, PorticoCapabilities, Scope, from_meta
 from portico.acp.lenient_decoder import decode
+from portico.conductor.permissions.action import RequestedAction
 from portico.conductor.permissions.policy import PermissionRule
+from portico.conductor.permissions.risks import risks_of
+from portico.conductor.permissions.suggested_rule import wider_rule
 from portico.domain import codecs
 from portico.mcp.protocol import fields_of
 from portico.rpc.messages import Message
@@ -58,10 +61,16 @@ def with_broker(initialize: Raw) -> Raw:
     return _encoded({**fields, "clientCapabilities": {**client, "_meta": {**meta, "portico": portico}}})
 
 
-def with_scopes(params: Raw, rule: PermissionRule | None) -> Raw:
-    """The request with the scopes that a client that knows Portico may choose."""
+def with_scopes(params: Raw, rule: PermissionRule | None, action: RequestedAction) -> Raw:
+    """The request with its risks, and the scopes that a client that knows Portico may choose."""
     scopes: tuple[Scope, ...] = ("once",) if rule is None else ("once", "session", "always")
-    offered = OfferedScopes(scopes, None if rule is None else rule.text)
+    wider = None if rule is None else wider_rule(action)
+    offered = OfferedScopes(
+        scopes,
+        None if rule is None else rule.text,
+        None if wider is None or wider == rule else wider.text,
+        risks_of(action),
+    )
     fields = codecs.decode_json(params, dict[str, Raw])
     return _encoded({**fields, "_meta": {**_meta(fields), "portico": offered}})
 

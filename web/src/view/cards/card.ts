@@ -11,7 +11,7 @@ export interface NewSession {
   /** Words to begin with: they are put into the composer, not sent. */
   readonly text?: string;
   readonly readsOnly?: boolean;
-  /** How its changes reach the files; without it, as the settings say. */
+  /** Review mode of the session; by default that of the settings. */
   readonly mode?: ReviewMode;
   /** Is called once the session is there and has the words. */
   readonly onStarted?: () => void;

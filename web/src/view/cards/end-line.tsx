@@ -4,13 +4,19 @@ import { useComputed } from "@preact/signals";
 import { TurnState, type TurnEnded } from "../../generated/portico/v1/events_pb";
 import type { EndItem, MarkItem } from "../../model/types";
 import { lastPrompt, useIsLatest, type CardProps } from "./card";
+import { CopyButton } from "./copy-button";
+import { reportText } from "./error-guide";
 import { formatDuration } from "../timeline/duration";
 
-export function EndLine({ item, session, onNewSession }: CardProps<EndItem>) {
+export function EndLine({ item, session, gateway, onNewSession }: CardProps<EndItem>) {
   const { ended } = item;
   const latest = useIsLatest(item, session).value;
-  if (latest && session.state.value === TurnState.INTERRUPTED)
-    return <Interrupted item={item} session={session} />;
+  // An error in the turn has a card with the same actions.
+  const explained = useComputed(() =>
+    session.items.value.some(({ type, turnId }) => type === "error" && turnId === item.turnId),
+  ).value;
+  if (latest && !explained && session.state.value === TurnState.INTERRUPTED)
+    return <Interrupted item={item} session={session} gateway={gateway} />;
   const full = latest && ended.stopReason === "max_tokens";
   return (
     <p class="p-line p-end">
@@ -33,37 +39,35 @@ export function EndLine({ item, session, onNewSession }: CardProps<EndItem>) {
   );
 }
 
-/** The end of a turn that lost its agent. An error in the turn has the details. */
-function Interrupted({ item, session }: Pick<CardProps<EndItem>, "item" | "session">) {
-  const explained = useComputed(() =>
-    session.items.value.some(({ type, turnId }) => type === "error" && turnId === item.turnId),
-  ).value;
+function Interrupted({ item, session, gateway }: Pick<CardProps<EndItem>, "item" | "session" | "gateway">) {
+  const report = (): string =>
+    reportText({
+      code: "INTERRUPTED",
+      message: `The turn was interrupted at ${item.at.toISOString()}.`,
+      agent: session.detail.peek()?.summary?.agent ?? "",
+      version: gateway.pageBuild,
+      sessionId: session.id,
+    });
   return (
     <div class="p-card p-card-warning" role="group" aria-label="Interrupted turn">
       <p class="p-card-title">
         <i class="codicon codicon-debug-pause" aria-hidden="true" />
         <span class="p-card-words">The turn was interrupted</span>
       </p>
-      {!explained && <p class="p-card-about p-soft">The conversation is kept. The agent can continue.</p>}
+      <p class="p-card-about p-soft">
+        The conversation is kept. Retry sends the last prompt again; the agent knows what was said before.
+      </p>
       <div class="p-card-actions">
-        <button type="button" class={mainUnless(explained)} onClick={() => void session.resume()}>
-          Resume
+        <button type="button" class="p-button p-button-main" onClick={() => void session.retry()}>
+          Retry
         </button>
-        {!explained && (
-          <button type="button" class="p-button" onClick={() => void session.retry()}>
-            Resend prompt
-          </button>
-        )}
         <button type="button" class="p-button" onClick={() => void session.discard()}>
-          Discard
+          Dismiss
         </button>
+        <CopyButton label="Copy details" text={report} />
       </div>
     </div>
   );
-}
-
-function mainUnless(other: boolean): string {
-  return other ? "p-button" : "p-button p-button-main";
 }
 
 export function MarkLine({ item }: CardProps<MarkItem>) {

@@ -1,6 +1,6 @@
 // An error of the session, with actions while it is the latest item.
 
-import { ErrorCode, type ErrorReported } from "../../generated/portico/v1/events_pb";
+import { ErrorCode, TurnState, type ErrorReported } from "../../generated/portico/v1/events_pb";
 import type { ErrorItem } from "../../model/types";
 import { AgentChoice, InstallHint } from "./agent-choice";
 import { BusyFolderActions } from "./busy-folder-actions";
@@ -28,12 +28,14 @@ export function ErrorCard(props: CardProps<ErrorItem>) {
       <p class="p-card-about">{error.message}</p>
       {latest && suggestion !== "" && <p class="p-card-about p-soft">{suggestion}</p>}
       {latest && <ErrorActions {...props} error={error} guide={guide} />}
-      <p class="p-card-facts p-soft">{facts.filter((fact) => fact !== "").join(" · ")}</p>
-      {stderr.trim() !== "" && (
-        <Disclosure label="Last output of the agent">
-          <pre class="p-mono p-details-code">{stderr.trimEnd()}</pre>
-        </Disclosure>
-      )}
+      <Disclosure label="Details">
+        <p class="p-card-facts p-soft">{facts.filter((fact) => fact !== "").join(" · ")}</p>
+        {stderr.trim() !== "" && (
+          <pre class="p-mono p-details-code" aria-label="Last output of the agent">
+            {stderr.trimEnd()}
+          </pre>
+        )}
+      </Disclosure>
     </div>
   );
 }
@@ -45,9 +47,9 @@ interface ActionsProps extends CardProps<ErrorItem> {
 
 function ErrorActions({ error, guide, session, gateway, onNewSession }: ActionsProps) {
   const offers = (action: ErrorAction): boolean => guide.actions.includes(action);
-  const busy = isActive(session.state.value);
+  const state = session.state.value;
   const agent = error.details?.agent ?? session.detail.value?.summary?.agent ?? "";
-  if (busy) return null;
+  if (isActive(state) || state === TurnState.CANCELED) return null;
   return (
     <>
       {offers("install") && (
@@ -69,7 +71,7 @@ function ErrorActions({ error, guide, session, gateway, onNewSession }: ActionsP
             class={mainIf(guide.actions[0] === "retry")}
             onClick={() => void session.retry()}
           >
-            Try again
+            Retry
           </button>
         )}
         {offers("new_session") && (
@@ -81,8 +83,13 @@ function ErrorActions({ error, guide, session, gateway, onNewSession }: ActionsP
             New session with this prompt
           </button>
         )}
+        {state === TurnState.INTERRUPTED && (
+          <button type="button" class="p-button" onClick={() => void session.discard()}>
+            Dismiss
+          </button>
+        )}
         {offers("report") && (
-          <CopyButton label="Copy report" text={() => report(error, session.id, gateway.pageBuild)} />
+          <CopyButton label="Copy details" text={() => report(error, session.id, gateway.pageBuild)} />
         )}
       </div>
       {offers("other_agent") && (

@@ -108,18 +108,19 @@ export function reportText(facts: {
   readonly code: string;
   readonly message: string;
   readonly agent: string;
-  readonly exitStatus: string;
-  readonly stderr: string;
+  readonly exitStatus?: string;
+  readonly stderr?: string;
   readonly version: string;
   readonly sessionId: string;
 }): string {
+  const { exitStatus = "", stderr = "" } = facts;
   const lines = [
     `Portico ${facts.version}`,
     `Error: ${facts.code}: ${facts.message}`,
     facts.agent === "" ? "" : `Agent: ${facts.agent}`,
-    facts.exitStatus === "" ? "" : `Ended with: ${facts.exitStatus}`,
+    exitStatus === "" ? "" : `Ended with: ${exitStatus}`,
     `Session: ${facts.sessionId}`,
-    facts.stderr === "" ? "" : `\n${facts.stderr.trimEnd()}`,
+    stderr === "" ? "" : `\n${stderr.trimEnd()}`,
   ];
   return lines.filter((line) => line !== "").join("\n");
 }

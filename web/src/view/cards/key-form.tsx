@@ -1,11 +1,18 @@
 // Form that stores a key for an agent.
 
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import type { Gateway } from "../../gateway/gateway";
 import { Disclosure } from "./disclosure";
 import { likelyVariable } from "./error-guide";
 import { CodeField, KeyField } from "./key-field";
-import { storageDescription, deleteKey, storeKey, type KeyOutcome } from "./key-storage";
+import {
+  checkAndStoreKey,
+  deleteKey,
+  deleteRefusedKey,
+  storageDescription,
+  type KeyOutcome,
+} from "./key-storage";
 import { Form, FormProblem } from "../form";
 
 interface KeyFormProps {
@@ -15,11 +22,25 @@ interface KeyFormProps {
   readonly gateway: Gateway;
 }
 
+/** The form of a card about a key that was refused or is missing. A stored one that is refused is deleted. */
 export function KeyDisclosure(props: KeyFormProps) {
+  const { agent, hint, gateway } = props;
+  const deleted = useSignal("");
+  const variable = likelyVariable(agent, hint);
+  useEffect(() => {
+    if (variable !== "") void deleteRefusedKey(gateway, variable).then((words) => (deleted.value = words));
+  }, [gateway, variable, deleted]);
   return (
-    <Disclosure label="Connect with a key">
-      <KeyForm {...props} />
-    </Disclosure>
+    <>
+      {deleted.value !== "" && (
+        <p class="p-card-about" role="status">
+          {deleted.value}
+        </p>
+      )}
+      <Disclosure label="Connect with a key">
+        <KeyForm {...props} />
+      </Disclosure>
+    </>
   );
 }
 
@@ -48,7 +69,7 @@ export function KeyForm({ agent, hint, gateway }: KeyFormProps) {
     problem.value = keyProblem(name.peek(), secret.peek());
     if (problem.peek() !== "") return;
     const variable = name.peek().trim();
-    const isKept = await attempt(() => storeKey(gateway, variable, secret.peek().trim()));
+    const isKept = await attempt(() => checkAndStoreKey(gateway, variable, secret.peek().trim()));
     if (isKept && gateway.keys !== undefined) kept.value = variable;
   };
   const forget = async (): Promise<void> => {

@@ -7,6 +7,7 @@ import {
   type PermissionRequested,
 } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
+import { focusComposer } from "../shell/composer-focus";
 import { revealRequest } from "../timeline/request-reveal";
 import { cardId } from "./request-card";
 import { denyingOption, onceOption, shortTitle } from "./permission-labels";
@@ -75,6 +76,14 @@ export function PendingBar({ session }: PendingBarProps) {
       </button>
     </div>
   );
+}
+
+/** After an answer the focus goes to the next request, or back to the composer. */
+export function focusNextRequest(session: SessionModel, answered: string): void {
+  const { permissions = [], questions = [] } = session.detail.peek() ?? {};
+  const next = [...permissions, ...questions].find(({ requestId }) => requestId !== answered);
+  if (next === undefined) focusComposer();
+  else showRequest(session, next.requestId);
 }
 
 /** Moves the focus to a card, not to one of its buttons: no key that is held down may answer it. */

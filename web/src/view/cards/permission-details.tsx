@@ -20,9 +20,9 @@ export function hasDetails({ content, inputJson, locations }: PermissionRequeste
   );
 }
 
-/** A change is shown before it is allowed; the rest is there for who asks. */
-export function changesFiles({ content }: PermissionRequested): boolean {
-  return content.some(({ part }) => part.case === "diff");
+/** What it does is shown before it is allowed; raw parameters are there for who asks. */
+export function showsAction({ content, inputJson, locations }: PermissionRequested): boolean {
+  return content.length > 0 || locations.length > 0 || commandOf(inputJson) !== undefined;
 }
 
 export function PermissionDetails({ request, place, context }: DetailsProps) {

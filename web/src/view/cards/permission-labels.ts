@@ -11,14 +11,10 @@ import {
   type PermissionResolved,
 } from "../../generated/portico/v1/events_pb";
 import { parseJson } from "../../model/json";
+import type { SessionModel } from "../../model/types";
 
 export function allows({ kind }: PermissionOption): boolean {
   return kind === PermissionOptionKind.ALLOW_ONCE || kind === PermissionOptionKind.ALLOW_ALWAYS;
-}
-
-/** The narrowest option that allows. */
-export function allowingOption({ options }: PermissionRequested): PermissionOption | undefined {
-  return options.find((one) => one.kind === PermissionOptionKind.ALLOW_ONCE) ?? options.find(allows);
 }
 
 /** The mildest option that denies. */
@@ -30,7 +26,7 @@ export function denyingOption({ options }: PermissionRequested): PermissionOptio
 }
 
 /** The option that allows only this request; undefined if there is none. */
-export function onceOption({ options }: PermissionRequested): PermissionOption | undefined {
+export function onceOption({ options }: Pick<PermissionRequested, "options">): PermissionOption | undefined {
   return options.find((one) => one.kind === PermissionOptionKind.ALLOW_ONCE);
 }
 
@@ -42,15 +38,35 @@ export function shortTitle(title: string, workspace = ""): string {
   return short === "" ? "Use a tool" : short;
 }
 
-export function scopeLabel(scope: PermissionScope): string {
-  switch (scope) {
-    case PermissionScope.SESSION:
-      return "for this session";
-    case PermissionScope.ALWAYS:
-      return "always";
-    case PermissionScope.ONCE:
-    case PermissionScope.UNSPECIFIED:
-      return "once";
+/** The name of a session's agent, as people say it. */
+export function agentName(session: SessionModel): string {
+  const { agent = "" } = session.detail.value?.summary ?? {};
+  return agent === "" ? "The agent" : `${agent.slice(0, 1).toUpperCase()}${agent.slice(1)}`;
+}
+
+/** What a kind of tool is for: "wants to …". */
+export function purposeLabel(kind: ToolKind): string {
+  switch (kind) {
+    case ToolKind.READ:
+      return "read a file";
+    case ToolKind.EDIT:
+      return "change a file";
+    case ToolKind.DELETE:
+      return "delete a file";
+    case ToolKind.MOVE:
+      return "move a file";
+    case ToolKind.SEARCH:
+      return "search";
+    case ToolKind.EXECUTE:
+      return "run a command";
+    case ToolKind.FETCH:
+      return "load a page";
+    case ToolKind.SWITCH_MODE:
+      return "change its mode";
+    case ToolKind.THINK:
+    case ToolKind.OTHER:
+    case ToolKind.UNSPECIFIED:
+      return "use a tool";
   }
 }
 
