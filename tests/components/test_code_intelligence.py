@@ -1,10 +1,12 @@
 """Agents ask the person's editor about code, and hand commands to its terminal: what they hear, and what they must not."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from portico.components.code.descriptions import MOST_BYTES, MOST_PLACES, MOST_PROBLEMS
@@ -31,6 +33,8 @@ from portico.domain.windows import (
 from portico.editors.buffers import AttachedEditorProvider
 from portico.editors.files import LocalFiles
 from portico.editors.local import LocalEditorProvider
+from portico.project.problems import ProjectProblem
+from portico.project.reported_problems import ReportedProblems
 from portico.review.acp.path_translation import PathTranslation
 from tests.conductor.mcp_support import HANDSHAKE, ask, call, frame, message, started
 from tests.conductor.support import Ends, chain
@@ -50,6 +54,7 @@ class Place:
         self.workspace = workspace
         self.asked: list[WindowAction] = []
         self.answer: WindowResult | None = None
+        self.reported = ReportedProblems()
         self._server_id = ""
 
     def hear(self, question: WindowAction) -> WindowResult | None:
@@ -136,9 +141,11 @@ async def place(
         policy=policy or PermissionPolicy(),
         approvals=FileApprovals(tmp_path / "approvals.json", lambda: 0),
     )
-    tools = CodeIntelligence(desk.windows, FileSources(editors.files, LocalFiles))
+    reported = ReportedProblems()
+    tools = CodeIntelligence(desk.windows, FileSources(editors.files, LocalFiles), None, reported)
     async with chain(PathTranslation(), broker, tools, McpBridge()) as ends:
         here = Place(ends, desk, workspace)
+        here.reported = reported
         if abilities is None:
             yield here
             return
@@ -301,6 +308,40 @@ class TestLookingUp:
             ]
             for arguments in ({}, {"path": "main.py", "query": "mai"}):
                 assert "either path" in await here.fail("symbols", **arguments)
+
+    async def test_problems_of_the_projects_tools_are_in_the_same_list_until_the_file_changes(
+        self, tmp_path: Path
+    ) -> None:
+        async with place(tmp_path) as here:
+            await here.greet()
+            await here.open()
+            file = here.workspace / "main.py"
+            found = CodeProblem(path=str(file), line=4, column=11, severity="error", message="Not defined")
+            here.answer = CodeLookupResult(problems=(msgspec.structs.replace(found, source="pyright"),))
+            problems = [
+                ProjectProblem(path="main.py", line=2, column=3, code="E1", message="No such thing"),
+                ProjectProblem(path="main.py", line=5, message="Not defined"),
+                ProjectProblem(path="gone.py", line=1, message="Lost"),
+            ]
+            here.reported.report(here.workspace, "mypy", problems, started=time.time() + 1)
+            both = "main.py:5:12  error [pyright]  Not defined\nmain.py:2:3  error [mypy]  No such thing (E1)"
+            assert await here.use("problems") == both
+            assert await here.use("problems", path="main.py") == both
+            file.write_text("changed = 1\n")
+            assert await here.use("problems") == "main.py:5:12  error [pyright]  Not defined"
+
+    async def test_a_later_run_of_a_tool_takes_the_place_of_the_one_before(self, tmp_path: Path) -> None:
+        (tmp_path / "a.py").write_text("a\n")
+        reported = ReportedProblems()
+        problem = ProjectProblem(path="a.py", line=1, message="Wrong")
+        reported.report(tmp_path, "mypy", [problem], started=time.time() + 1)
+        reported.report(tmp_path, "ruff", [problem], started=time.time() + 1)
+        assert [one.source for one in reported.current(tmp_path)] == ["mypy", "ruff"]
+        reported.report(tmp_path, "mypy", [], started=time.time() + 1)
+        assert [one.source for one in reported.current(tmp_path)] == ["ruff"]
+        assert list(reported.current(tmp_path / "other")) == []
+        reported.report(tmp_path, "ruff", [problem], started=0)
+        assert list(reported.current(tmp_path)) == [], "the file was changed after the run had begun"
 
     async def test_problems_come_with_where_they_are(self, tmp_path: Path) -> None:
         async with place(tmp_path) as here:

@@ -153,7 +153,7 @@ class AttachedWindow:
         if not isinstance(answer, waiting.takes | WindowFailure):
             raise InvalidInput(
                 f"The request {request_id} takes another kind of answer.",
-                suggestion="Answer with what was asked for, or with failure.",
+                suggestion="Answer with the requested kind of result, or with failure.",
             )
         waiting.answer.set_result(answer)
 

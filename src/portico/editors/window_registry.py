@@ -65,7 +65,7 @@ class AttachedWindows:
                 return
         raise InvalidInput(
             f"No request {request_id} is waiting for an answer.",
-            suggestion="It was answered already, taken back, or given up after its deadline.",
+            suggestion="It was answered or cancelled already, or its deadline has passed.",
         )
 
     def update_tools(

@@ -5,26 +5,25 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from portico.domain.windows import CodeLookup, CodeLookupResult, LookupKind
 from portico.editors.files import LocalFiles
+from portico.editors.language_servers.server import LanguageServer, Tap
 from portico.editors.language_servers.servers import LanguageServers
 from portico.processes.clock import SystemClock
 from portico.sessions.code_servers import CodeTree
 from portico.sessions.ports import Clock
-from scripts.fetch_language_servers import server_folders
+from scripts.fetch_language_servers import program_folders
 
 SCRIPTED = Path(__file__).with_name("scripted_server.py")
 
 
 def real_server_path() -> str:
     """PATH with the real servers in front."""
-    folders = server_folders()
-    pythons = folders["basedpyright"] / "bin"
-    scripts = folders["typescript-language-server"] / "node_modules" / ".bin"
-    return os.pathsep.join((str(pythons), str(scripts), os.environ["PATH"]))
+    return os.pathsep.join((*map(str, program_folders()), os.environ["PATH"]))
 
 
 def write_settings(home: Path, **settings: Any) -> None:
@@ -84,12 +83,18 @@ class Workspace:
 
 @asynccontextmanager
 async def workspace(
-    folder: Path, home: Path, *, clock: Clock | None = None, path: str | None = None, **settings: Any
+    folder: Path,
+    home: Path,
+    *,
+    clock: Clock | None = None,
+    path: str | None = None,
+    tap: Tap | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Workspace]:
-    """A workspace with servers of these settings of the user; `path` finds others."""
+    """A workspace with servers of these settings of the user; `path` finds others, `tap` sees every frame."""
     write_settings(home, **settings)
     environ = {**os.environ, "PORTICO_HOME": str(home), "PATH": path or os.environ["PATH"]}
-    servers = LanguageServers(environ, clock or SystemClock())
+    servers = LanguageServers(environ, clock or SystemClock(), partial(LanguageServer.start, tap=tap))
     try:
         yield Workspace(servers, folder)
     finally:

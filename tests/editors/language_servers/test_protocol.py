@@ -6,38 +6,10 @@ from typing import Any
 
 import cattrs
 import pytest
-from lsprotocol import converters, types
 
 from portico.domain.windows import CodeLookup
+from tests.editors.language_servers.official_types import check_official
 from tests.editors.language_servers.support import scripted, workspace
-
-CONVERTER = converters.get_converter()
-
-
-def strict(message: dict[str, Any]) -> object:
-    """The message as a value of the official types, all of whose fields are known. Raises for any other."""
-    request, _, params, _ = types.METHOD_TO_TYPES[message["method"]]
-    assert message["jsonrpc"] == "2.0"
-    if params is not None and message.get("params") is not None:
-        read: Any = CONVERTER.structure(message["params"], params)  # type: ignore[arg-type]
-        told = CONVERTER.unstructure(read, unstructure_as=params)
-        assert unknown(message["params"], told) == [], message
-    return CONVERTER.structure(message, request)
-
-
-def unknown(sent: Any, known: Any, path: str = "") -> list[str]:
-    """Fields that were sent, and that the types do not know."""
-    if isinstance(sent, dict) and isinstance(known, dict):
-        missing = [f"{path}.{name}" for name in sent if name not in known and sent[name] is not None]
-        return missing + [
-            one
-            for name in sent
-            if name in known
-            for one in unknown(sent[name], known[name], f"{path}.{name}")
-        ]
-    if isinstance(sent, list) and isinstance(known, list):
-        return [one for a, b in zip(sent, known, strict=True) for one in unknown(a, b, f"{path}[]")]
-    return []
 
 
 async def test_a_whole_conversation_fits_the_official_types(tmp_path: Path, own_home: Path) -> None:
@@ -76,7 +48,7 @@ async def test_a_whole_conversation_fits_the_official_types(tmp_path: Path, own_
     }  # fmt: skip
     for message in messages:
         if "method" in message:
-            strict(message)
+            check_official(message)
 
 
 @pytest.mark.parametrize(
@@ -92,4 +64,4 @@ async def test_a_whole_conversation_fits_the_official_types(tmp_path: Path, own_
 )
 def test_a_message_that_does_not_fit_is_noticed(message: dict[str, Any]) -> None:
     with pytest.raises((cattrs.BaseValidationError, AssertionError, KeyError, TypeError)):
-        strict(message)
+        check_official(message)

@@ -12,8 +12,9 @@ from portico.config.language_server_settings import LanguageServerSetting
 from portico.editors.language_servers.specification import InstallRecipe, LanguageServerSpec
 
 _TSSERVER = "${modules}/typescript/lib/tsserver.js"
-# The second process that answers from syntax alone would give half an answer at first.
-_TSSERVER_OPTIONS = {"fallbackPath": _TSSERVER, "useSyntaxServer": "never"}
+# The second process that answers from syntax alone would give half an answer at first. And what the server's own
+# watchers notice comes at any time, while what Portico tells comes before the question.
+_TSSERVER_OPTIONS = {"fallbackPath": _TSSERVER, "useSyntaxServer": "never", "useClientFileWatcher": True}
 _SCRIPTS = {
     ".ts": "typescript",
     ".mts": "typescript",

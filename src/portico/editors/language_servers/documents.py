@@ -22,6 +22,8 @@ class OpenDocument:
         """How many diagnostics it had pushed by then."""
         self.diagnosed_version = 0
         """The version whose diagnostics are known, if the server tells no versions itself."""
+        self.awaited_version = 0
+        """The version whose first diagnostics were waited for, if the server answered nothing before them."""
         self._text = text
         self._lines: TextLines | None = None
 

@@ -1,9 +1,13 @@
 """Questions to a running server, answered as places, problems and words."""
 
+import asyncio
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Raw
 
 from portico.domain.errors import LanguageServerFailed
@@ -27,6 +31,7 @@ from portico.files.deadline import within_deadline
 MOST_PLACES = 100
 _MOST_FILES_READ = 40
 _MOST_SYMBOLS = 1000
+_FIRST_CHECK_SECONDS = 3.0
 _METHODS = {
     "definition": "textDocument/definition",
     "type_definition": "textDocument/typeDefinition",
@@ -38,6 +43,9 @@ _KINDS = (
     "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
     "enum member", "struct", "event", "operator", "type parameter",
 )  # fmt: skip
+_DECLARED = re.compile(r"\{|(?!(?:this|function|async|new)\b)[\w$#]")
+_FUNCTIONS = frozenset({"method", "constructor", "function"})
+_KEPT_IN_FUNCTIONS = _FUNCTIONS | {"class", "interface", "struct", "enum"}
 
 
 class PlaceReader:
@@ -105,9 +113,18 @@ async def find_places(server: LanguageServer, document: OpenDocument, lookup: Co
         await server.become_ready()
     if lookup.kind == "references":
         params["context"] = {"includeDeclaration": True}
-    found = await _answer_when_settled(server, method, params)
+    found = await _answer_when_settled(server, method, params, document)
     places = [location.place for location in read_items(found, LspLocation)]
-    return await _result(server, [(*place, "", "") for place in places if place is not None])
+    result = await _result(server, [(*place, "", "") for place in places if place is not None])
+    if lookup.kind == "implementations" and server.spec.asks_tsserver:
+        return _without_expressions(result)
+    return result
+
+
+def _without_expressions(found: CodeLookupResult) -> CodeLookupResult:
+    """Implementations by name and by object literal, without the expressions of the type that TypeScript lists, too."""
+    kept = tuple(one for one in found.places if not one.text or _DECLARED.match(one.text, one.column))
+    return msgspec.structs.replace(found, places=kept, total=found.total - len(found.places) + len(kept))
 
 
 async def find_calls(server: LanguageServer, document: OpenDocument, lookup: CodeLookup) -> CodeLookupResult:
@@ -138,20 +155,23 @@ def _call_places(call: LspCall) -> list[tuple[str, LspRange, str, str]]:
 async def list_symbols(server: LanguageServer, document: OpenDocument) -> CodeLookupResult:
     need(server, "textDocument/documentSymbol", "symbols of a file")
     params = {"textDocument": {"uri": document.uri}}
-    symbols = read_items(await server.request("textDocument/documentSymbol", params), LspSymbol)
+    answer = await _answer_when_settled(server, "textDocument/documentSymbol", params, document)
+    symbols = read_items(answer, LspSymbol)
     found: list[tuple[str, LspRange, str, str]] = []
 
     def walk(symbol: LspSymbol, above: str) -> None:
-        name = f"{above}.{symbol.name}" if above else symbol.name
+        name, kind = f"{above}.{symbol.name}" if above else symbol.name, _kind(symbol.kind)
         where = symbol.selection_range or (symbol.location.range if symbol.location else None)
         if where is not None and len(found) < _MOST_SYMBOLS:
-            found.append((document.uri, where, name, _kind(symbol.kind)))
+            found.append((document.uri, where, name, kind))
         for child in symbol.children or ():
-            walk(child, name)
+            # Local variables would crowd out what is defined in the file.
+            if kind not in _FUNCTIONS or _kind(child.kind) in _KEPT_IN_FUNCTIONS:
+                walk(child, name)
 
     for symbol in symbols:
         walk(symbol, symbol.container_name or "")
-    return await _result(server, found)
+    return await _result(server, found, most=_MOST_SYMBOLS)
 
 
 async def find_symbols(server: LanguageServer, query: str) -> CodeLookupResult:
@@ -176,22 +196,44 @@ async def show_hover(server: LanguageServer, document: OpenDocument, lookup: Cod
     return CodeLookupResult(words="" if shown is None else shown.text, note="" if shown else _still(server))
 
 
-async def _answer_when_settled(server: LanguageServer, method: str, params: Any) -> Raw:
-    """Ask; and once more if the server was still reading the project, and has finished in time."""
+async def _answer_when_settled(
+    server: LanguageServer, method: str, params: Any, document: OpenDocument | None = None
+) -> Raw:
+    """Ask; and once more if the server was still reading the project or the document, and has finished in time."""
     answer = await server.request(method, params)
-    if server.progress.describe() is not None and await server.progress.settle():
+    reads_project = server.progress.describe() is not None
+    if reads_project and await server.progress.settle():
+        return await server.request(method, params)
+    if document is not None and not raw_items(answer) and await _has_read(server, document):
         return await server.request(method, params)
     return answer
 
 
+async def _has_read(server: LanguageServer, document: OpenDocument) -> bool:
+    """Wait for the first diagnostics of a new text; False if the server had read it already, or does not tell."""
+    pulls = server.spec.asks_tsserver or server.capabilities.offers("textDocument/diagnostic")
+    if pulls or document.awaited_version == document.version:
+        return False
+    document.awaited_version = document.version
+    uri, pushed = document.uri, server.pushed
+    if pushed.of_version(uri, document.version) is not None:
+        return False
+    if pushed.unversioned(uri, after=document.pushes_before) is not None:
+        return False
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_FIRST_CHECK_SECONDS):
+            await pushed.changed(uri)
+            return True
+    return False
+
+
 async def _result(
-    server: LanguageServer, found: Sequence[tuple[str, LspRange, str, str]]
+    server: LanguageServer, found: Sequence[tuple[str, LspRange, str, str]], most: int = MOST_PLACES
 ) -> CodeLookupResult:
     unique = list(dict.fromkeys(found))
     reader = PlaceReader(server)
     places = [
-        await reader.place(uri, where, name=name, detail=detail)
-        for uri, where, name, detail in unique[:MOST_PLACES]
+        await reader.place(uri, where, name=name, detail=detail) for uri, where, name, detail in unique[:most]
     ]
     kept = tuple(place for place in places if place is not None)
     return CodeLookupResult(places=kept, total=len(unique), note=_still(server))

@@ -71,8 +71,9 @@ class LanguageServers:
         return [server.pid for server in self._servers.values() if server.pid is not None]
 
     async def look_up(self, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult:
-        if lookup.kind == "diagnostics" and not lookup.path:
-            return await self._check_open_files(tree)
+        if not lookup.path:
+            symbols = lookup.kind == "symbols"
+            return await (self._find_symbols(tree, lookup) if symbols else self._check_open_files(tree))
         async with self._about(tree, lookup.path) as asked:
             try:
                 return await _answer(asked, tree, lookup)
@@ -101,32 +102,41 @@ class LanguageServers:
 
     @asynccontextmanager
     async def _about(self, tree: CodeTree, path: str) -> AsyncIterator[_Question]:
-        """A server that knows all that has changed until now."""
+        """The server for a file, or for most files of a tree."""
         target = await within_deadline(lambda: self._find(tree, path), seconds=30)
-        async with (await self._supervised(target)).use() as (server, sync):
-            async with sync.lock:
-                await sync.refresh(tree)
-                document = None if target.path is None else await sync.open(tree, target.path)
-            yield _Question(server, sync, document)
+        async with _current(await self._supervised(target), tree, target.path) as asked:
+            yield asked
+
+    async def _find_symbols(self, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult:
+        """The symbols that the server of most files knows, and those that others know that run."""
+        async with self._about(tree, "") as asked:
+            first, found = asked.server, [await _answer(asked, tree, lookup)]
+        for supervised in await self._running(tree):
+            async with _current(supervised, tree) as asked:
+                if asked.server is not first and asked.server.capabilities.offers("workspace/symbol"):
+                    found.append(await _answer(asked, tree, lookup))
+        return CodeLookupResult(
+            places=tuple(place for one in found for place in one.places),
+            total=sum(one.total for one in found),
+            note=" ".join(one.note for one in found if one.note),
+        )
+
+    async def _running(self, tree: CodeTree) -> list[SupervisedServer]:
+        folder = await within_deadline(lambda: Path(os.path.realpath(tree.folder)))
+        return [one for (_, place), one in self._servers.items() if place == folder and one.running]
 
     async def _check_open_files(self, tree: CodeTree) -> CodeLookupResult:
         """The problems of the files that were changed or asked about since their server was started."""
-        folder = await within_deadline(lambda: Path(os.path.realpath(tree.folder)))
         found: list[CodeProblem] = []
         notes: list[str] = []
         checked = 0
-        for (_, place), supervised in list(self._servers.items()):
-            if place != folder or not supervised.running:
-                continue
-            async with supervised.use() as (server, sync):
-                async with sync.lock:
-                    await sync.refresh(tree)
-                for document in list(server.documents)[-_MOST_CHECKED:]:
-                    result = await _problems(server, document)
+        for supervised in await self._running(tree):
+            async with _current(supervised, tree) as asked:
+                for document in list(asked.server.documents)[-_MOST_CHECKED:]:
+                    result = await _problems(asked.server, document)
                     checked += 1
-                    found += result.problems
+                    found += _as_named(result, asked.server.tree, tree.folder).problems
                     notes += [result.note] if result.note else []
-        found = list(_as_named(CodeLookupResult(problems=tuple(found)), folder, tree.folder).problems)
         told = f"Checked {checked} files that were changed or asked about. Give path to check another."
         return CodeLookupResult(problems=tuple(found), note=" ".join((*notes, told)))
 
@@ -175,6 +185,18 @@ class LanguageServers:
         chosen = _most_common(usable, folder) if real is None else (usable or suitable)[0]
         stamp = environment_stamp(folder, workspace)
         return _Target(chosen, workspace, folder, settings.trusted, stamp, real)
+
+
+@asynccontextmanager
+async def _current(
+    supervised: SupervisedServer, tree: CodeTree, path: Path | None = None
+) -> AsyncIterator[_Question]:
+    """A server that knows all that has changed in a tree until now."""
+    async with supervised.use() as (server, sync):
+        async with sync.lock:
+            await sync.refresh(tree)
+            document = None if path is None else await sync.open(tree, path)
+        yield _Question(server, sync, document)
 
 
 def _most_common(specs: Sequence[LanguageServerSpec], folder: Path) -> LanguageServerSpec:
