@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as schema
-from portico.porter.command_phrases import command_for
 from portico.porter.models.model import ModelFacts
+from portico.porter.prompt import command_for
 from tests.porter.client import Client, connected
 from tests.porter.loop.scripted import Say, ScriptedModel
 from tests.porter.projects import bring_along

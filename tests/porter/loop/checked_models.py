@@ -30,11 +30,16 @@ def change(old: str, new: str) -> Step:
     return calls(call("edit", path="calc.py", search=f"return a {old} b", replace=f"return a {new} b"))
 
 
+def draft(sign: str) -> Step:
+    return Say(f"So:\n\ncalc.py\n```python\ndef add(a, b):\n    return a {sign} b\n```\n")
+
+
 def models() -> dict[str, ScriptedModel]:
     wrong = [change(*pair) for pair in (("-", "*"), ("*", "/"), ("/", "%"))]
     large = calls(call("edit", path="calc.py", edits=[{"old": "a - b", "new": "a * b"}]))
     return {
-        "repairs": ScriptedModel([change("-", "*"), Say("Fixed."), change("*", "+"), Say("Now.")], SMALL),
+        "repairs": ScriptedModel([change("-", "*"), Say("Fixed."), change("*", "+")], SMALL),
+        "drafts": ScriptedModel([draft("*"), draft("+")], SMALL),
         "fails": ScriptedModel([step for one in wrong for step in (one, Say("Fixed."))], SMALL),
         "large": ScriptedModel([large, Say("Fixed.")]),
     }

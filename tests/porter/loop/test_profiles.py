@@ -5,13 +5,14 @@ from datetime import date
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from portico.acp import _schema as schema
 from portico.acp.extensions import ServerMeta, to_meta
 from portico.domain import codecs
 from portico.porter.model_loop.drift import REMINDER
 from portico.porter.model_loop.instructions import system_text
-from portico.porter.model_loop.tool_description import shown_spec
+from portico.porter.model_loop.loop import shown_spec
 from portico.porter.models.model import AssistantMessage, ModelFacts, ModelText, UserMessage
 from portico.porter.profiles.profile import load_profile, profile_of
 from portico.porter.scenarios.catalog import load_scenarios
@@ -114,8 +115,9 @@ async def test_a_small_model_makes_one_call_at_a_time_and_reads_in_pieces(state:
     async with connected(state, setup_of=model.setup()) as client:
         await client.prompt(await client.open(folder), "look")
     [read] = results_in(model.requests[1])
-    assert "200\tline 200\n" in read
-    assert "201\t" not in read
+    assert "line 1\n" in read
+    assert "line 200\n" in read
+    assert "line 201" not in read
     assert "continue with first_line=201" in read
 
 
@@ -142,9 +144,21 @@ async def test_failures_in_a_row_end_the_turn_of_a_small_model(state: Path, fold
         assert client.updates(schema.Notice)[0].title.startswith("The last 6 calls of the model failed")
 
 
-async def test_a_small_model_that_only_describes_a_change_is_reminded_once(state: Path, folder: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Replace - by +.",
+        "1. Read a.py.\n2. Replace the operator.\n3. Run the tests.",
+        "Das Minus in a.py ist falsch: dort muss ein Plus stehen.",
+        "需要把减号改为加号。",
+    ],
+    ids=["a description", "a plan", "German", "Chinese"],
+)
+async def test_a_small_model_that_only_describes_a_change_is_reminded_once(
+    state: Path, folder: Path, words: str
+) -> None:
     (folder / "a.py").write_text("a - b\n")
-    model = ScriptedModel([Say("Replace - by +."), Say("It should be +.")], SMALL)
+    model = ScriptedModel([Say(words), Say("It should be +.")], SMALL)
     async with connected(state, setup_of=model.setup()) as client:
         assert await client.prompt(await client.open(folder), "Fix the operator in a.py") == "end_turn"
     assert model.requests[1].messages[-1] == UserMessage((ModelText(REMINDER),))
@@ -171,7 +185,7 @@ async def test_a_call_that_a_small_model_writes_as_text_is_made(state: Path, fol
         async with connected(state, setup_of=model.setup()) as client:
             await client.prompt(await client.open(folder), "what does a.py do?")
             assert client.text == shown
-    assert results_in(small.requests[1]) == ["1\tx = 1"]
+    assert results_in(small.requests[1]) == ["x = 1"]
     assert len(large.requests) == 1
 
 
@@ -195,7 +209,7 @@ async def test_a_file_too_long_for_a_small_model_comes_with_its_definitions(
         long, short = results_in(model.requests[1])[0], results_in(model.requests[2])[0]
         assert ("The file defines:\nlong.py:1:1  f0\n" in long) is trusted
         assert long.endswith("long.py:299:1  f149") is trusted
-        assert short == "1\tdef g():\n2\t    return 1"
+        assert short == "def g():\n    return 1"
         assert "portico-code__symbols" in {tool.name for tool in model.requests[0].tools}
 
 
@@ -213,6 +227,7 @@ async def test_files_that_a_prompt_names_are_read_before_a_small_model_is_asked(
     (folder / "src").mkdir()
     for name in ("src/a.py", "b.py", "c.py"):
         (folder / name).write_text(f"# {name}\n")
+    (folder / "long.py").write_text("word\n" * 2000)
     (folder / ".env").write_text("TOKEN=1\n")
     (folder.parent / "outside.py").write_text("secret = 1\n")
     prompt = "Why is ../outside.py or .env wrong? See http://x.org/b.py, none.py, src/a.py:3, b.py and c.py."
@@ -223,13 +238,96 @@ async def test_files_that_a_prompt_names_are_read_before_a_small_model_is_asked(
             assert [one.title for one in client.calls] == (
                 ["Read src/a.py", "Read b.py"] if model is small else []
             )
-    assert small.requests[0].messages == (
-        UserMessage(
-            (
-                ModelText(prompt),
-                ModelText("\n\n[src/a.py, with line numbers:]\n1\t# src/a.py"),
-                ModelText("\n\n[b.py, with line numbers:]\n1\t# b.py"),
-            )
-        ),
-    )
+    files = ModelText("[src/a.py:]\n# src/a.py\n\n"), ModelText("[b.py:]\n# b.py\n\n")
+    assert small.requests[0].messages == (UserMessage((*files, ModelText(prompt))),)
     assert large.requests[0].messages == (UserMessage((ModelText(prompt),)),)
+
+
+async def test_a_small_project_is_shown_to_a_small_model_and_of_a_large_one_the_files_with_its_names(
+    state: Path, folder: Path
+) -> None:
+    (folder / "basket.py").write_text("class FruitBasket:\n    pass\n")
+    (folder / "other.py").write_text("x = 1\n")
+    (folder / "image.bin").write_bytes(b"\0\1")
+    small, larger = (ScriptedModel([Say("So.")], SMALL) for _ in range(2))
+    for model, titles in (
+        (small, ["Read basket.py", "Read other.py"]),
+        (larger, ["Read basket.py"]),
+    ):
+        async with connected(state, setup_of=model.setup()) as client:
+            await client.prompt(await client.open(folder), "What is a FruitBasket for?")
+            assert [one.title for one in client.calls] == titles
+        (folder / "long.py").write_text("word\n" * 2000)
+
+
+DRAFT = """The sign is wrong.
+
+calc.py
+```python
+def add(a, b):
+    return a + b
+```
+"""
+
+
+async def test_a_small_model_answers_a_request_for_a_change_with_files_and_porter_writes_them(
+    state: Path, folder: Path
+) -> None:
+    (folder / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+    model = ScriptedModel([Say(DRAFT)], SMALL)
+    async with connected(state, setup_of=model.setup()) as client:
+        assert await client.prompt(await client.open(folder), "fix add in calc.py") == "end_turn"
+        [asked] = client.questions
+        assert isinstance(asked.tool_call.content[0], schema.Diff)  # type: ignore[index]
+    [request] = model.requests
+    assert request.tools == ()
+    assert request.system == load_profile("small").texts.draft
+    assert (folder / "calc.py").read_text() == "def add(a, b):\n    return a + b\n"
+
+
+async def test_a_draft_changes_a_test_only_if_the_prompt_names_it(state: Path, folder: Path) -> None:
+    for name in ("calc.py", "test_calc.py"):
+        (folder / name).write_text("x = 1\n")
+    written = "calc.py\n```\nx = 2\n```\n\ntest_calc.py\n```\nx = 2\n```\n"
+    for prompt, content in (("fix x", "x = 1\n"), ("fix x, and change test_calc.py too", "x = 2\n")):
+        model = ScriptedModel([Say(written)], SMALL)
+        async with connected(state, setup_of=model.setup()) as client:
+            await client.prompt(await client.open(folder), prompt)
+        assert (folder / "test_calc.py").read_text() == content
+        (folder / "calc.py").write_text("x = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("test_calc.py", "[test_calc.py is a test and stays"),
+        ("calc.py", "[calc.py was not written, because def"),
+    ],
+)
+async def test_a_draft_that_is_not_written_is_objected_to_once(
+    state: Path, folder: Path, path: str, told: str
+) -> None:
+    for name in ("calc.py", "test_calc.py"):
+        (folder / name).write_text("def add(a, b):\n    return a - b\n\n\nx = 1\ny = 2\n")
+    bad = Say(f"{path}\n```\nz = 1\n```\n")
+    good = Say("calc.py\n```\ndef add(a, b):\n    return a + b\n```\n")
+    model = ScriptedModel([bad, good], SMALL)
+    async with connected(state, setup_of=model.setup()) as client:
+        await client.prompt(await client.open(folder), "fix add")
+    [last] = model.requests[1].messages[-1].parts  # type: ignore[union-attr]
+    assert isinstance(last, ModelText)
+    assert last.text.startswith(told)
+    assert model.requests[1].tools == ()
+    assert (folder / "calc.py").read_text() == "def add(a, b):\n    return a + b\n"
+
+
+async def test_a_declined_draft_changes_nothing_and_the_model_goes_on_with_tools(
+    state: Path, folder: Path
+) -> None:
+    (folder / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+    model = ScriptedModel([Say(DRAFT), Say("As you like."), Say("As I said.")], SMALL)
+    async with connected(state, setup_of=model.setup()) as client:
+        client.answer = reject
+        await client.prompt(await client.open(folder), "fix add in calc.py")
+    assert "edit" in {tool.name for tool in model.requests[1].tools}
+    assert (folder / "calc.py").read_text() == "def add(a, b):\n    return a - b\n"

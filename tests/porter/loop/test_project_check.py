@@ -28,7 +28,8 @@ def test_what_fails_after_a_change_is_told_to_the_model_until_it_passes(
 ) -> None:
     assert seen["repairs"]["passed"]
     told = seen["repairs"]["told"]
-    assert len(told) == 4
+    # The turn ends with the change after which the check passes.
+    assert len(told) == 3
     assert told[2].startswith(
         "[The project was checked after your change:\nTests failed: 0 tests passed, 1 failed"
     )
@@ -47,6 +48,14 @@ def test_a_model_that_cannot_repair_it_is_asked_twice(seen: dict[str, dict[str, 
         True,
         False,
     ]
+
+
+def test_a_draft_after_which_the_check_fails_is_followed_by_another(seen: dict[str, dict[str, Any]]) -> None:
+    assert seen["drafts"]["passed"]
+    told = seen["drafts"]["told"]
+    assert len(told) == 2
+    assert "[calc.py:]\ndef add(a, b):\n    return a * b\n" in told[1]
+    assert "[The project was checked after your change:\nTests failed" in told[1]
 
 
 def test_a_large_model_is_not_checked(seen: dict[str, dict[str, Any]]) -> None:

@@ -17,6 +17,7 @@ import pytest
 from portico.domain.errors import ContextLimit, InvalidInput, ModelTimedOut
 from portico.porter.models.model import (
     Model,
+    ModelEvent,
     ModelRequest,
     ModelText,
     ModelUsage,
@@ -109,19 +110,47 @@ async def test_whoever_does_not_know_its_key_gets_nothing(environ: Mapping[str, 
     await model.close()
 
 
-async def test_when_it_is_killed_the_next_request_starts_another(environ: Mapping[str, str]) -> None:
-    model = open_model("offline:smollm2", {}, environ)
-    await _ask(model)
-    before = running(environ)
+def kill_endpoint() -> None:
     (child,) = [
         one
         for one in psutil.Process().children(recursive=True)
         if "portico.porter.models.offline" in one.cmdline()
     ]
     child.kill()
+
+
+async def test_when_it_is_killed_the_next_request_starts_another(environ: Mapping[str, str]) -> None:
+    model = open_model("offline:smollm2", {}, environ)
+    await _ask(model)
+    before = running(environ)
+    kill_endpoint()
     wait_until(lambda: running(environ) is None, "the end of the endpoint")
     await _ask(model)
     assert running(environ) not in (None, before)
+    await model.close()
+
+
+async def test_when_it_is_killed_in_the_middle_of_an_answer_that_is_said_and_the_next_request_works(
+    environ: Mapping[str, str],
+) -> None:
+    model = open_model("offline:smollm2", {}, environ)
+    # An answer that is far from its end when its first piece comes.
+    numbers = b'{"type":"array","minItems":300,"items":{"type":"integer"}}'
+    limits = RequestLimits(output_tokens=1000, silence=60.0)
+    request = msgspec.structs.replace(prompt("Count."), response_schema=numbers, limits=limits)
+    seen: list[ModelEvent] = []
+
+    async def answer() -> None:
+        async for event in model.stream(request):
+            if isinstance(event, TextChunk) and not seen:
+                kill_endpoint()
+            seen.append(event)
+
+    with pytest.raises(ModelTimedOut):
+        await answer()
+    assert isinstance(seen[0], TextChunk)
+    assert not any(isinstance(event, ResponseFinished) for event in seen)
+    await _ask(model)
     await model.close()
 
 

@@ -60,7 +60,12 @@ class DriftGuard:
 
     def reminder(self, finished: ResponseFinished, history: Sequence[Message]) -> str | None:
         """Return a message for a model that answers a request for a change without having made one."""
-        if self._changed or not self._reminders or finished.reason == "length" or not _wants_change(history):
+        if (
+            self._changed
+            or not self._reminders
+            or finished.reason == "length"
+            or not wants_change(_last_prompt(history))
+        ):
             return None
         self._reminders -= 1
         return REMINDER
@@ -78,9 +83,13 @@ def first_calls(finished: ResponseFinished, most: int | None) -> ResponseFinishe
     return msgspec.structs.replace(finished, message=message)
 
 
-def _wants_change(history: Sequence[Message]) -> bool:
-    text = next(filter(None, map(_prompt_text, reversed(history))), "")
+def wants_change(text: str) -> bool:
+    """Return whether a prompt asks for a change of files."""
     return _CHANGE.search(text[:2000]) is not None and _QUESTION.match(text) is None
+
+
+def _last_prompt(history: Sequence[Message]) -> str:
+    return next(filter(None, map(_prompt_text, reversed(history))), "")
 
 
 def _prompt_text(message: Message) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from portico.acp import _schema as schema
+from portico.domain import codecs
 from portico.domain.errors import BudgetExceeded, ContextLimit, ModelFailed
 from portico.porter.history import MessageHistory
 from portico.porter.model_loop.answer_stream import (
@@ -19,14 +20,15 @@ from portico.porter.model_loop.answer_stream import (
     receive_answer,
 )
 from portico.porter.model_loop.compaction import FULL, UNKNOWN_WINDOW, drop_old_results, summarize
+from portico.porter.model_loop.draft import Draft, plain_messages
 from portico.porter.model_loop.drift import DriftGuard, first_calls
 from portico.porter.model_loop.project_check import ProjectCheck
 from portico.porter.model_loop.repetition import RepetitionGuard
 from portico.porter.model_loop.token_estimate import TokenEstimate
 from portico.porter.model_loop.tool_calls import ToolCallBatch
-from portico.porter.model_loop.tool_description import shown_spec
 from portico.porter.model_loop.usage import TurnUsage
 from portico.porter.models.model import (
+    AssistantMessage,
     Model,
     ModelFacts,
     ModelRequest,
@@ -35,16 +37,33 @@ from portico.porter.models.model import (
     RequestLimits,
     ResponseFinished,
     ToolMessage,
+    ToolSpec,
     UserMessage,
 )
 from portico.porter.models.spending_limit import SpendingLimit
 from portico.porter.models.written_call_stream import WrittenCallModel
+from portico.porter.profiles.profile import ModelProfile
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.todo_read import render_todos
 from portico.porter.tools.tool import ModelTool
 
+_PASSES = "The check of the project passes now."
 _KEPT_WHOLE = 6
 """Number of newest messages that keep their tool results when old results are dropped."""
+
+
+def shown_spec(spec: ToolSpec, profile: ModelProfile) -> ToolSpec:
+    """A tool as a profile shows it to a model: with a shorter description, and fewer parameters."""
+    described = profile.descriptions.get(spec.name)
+    if described is not None:
+        spec = msgspec.structs.replace(spec, description=described)
+    names = profile.parameters.get(spec.name)
+    if names is None:
+        return spec
+    schema = codecs.decode_json(spec.schema)
+    properties = schema.get("properties", {})
+    schema["properties"] = {name: properties[name] for name in names if name in properties}
+    return msgspec.structs.replace(spec, schema=msgspec.json.encode(schema))
 
 
 class MeteredModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +91,7 @@ class ModelLoop:
         history: MessageHistory,
         sink: AnswerSink,
         check: ProjectCheck | None = None,
+        draft: Draft | None = None,
     ) -> None:
         self._metered = metered
         self._context = context
@@ -84,6 +104,8 @@ class ModelLoop:
         self._repetition = RepetitionGuard(self._profile.guards)
         self._drift = DriftGuard(self._profile.guards)
         self._check = check
+        self._draft = draft
+        self._failures: str | None = None
         self._repairs = self._profile.checks.repairs
 
     async def run(self) -> schema.StopReason:
@@ -92,10 +114,21 @@ class ModelLoop:
         for _ in range(steps):
             finished = await self._ask()
             if not finished.message.calls:
+                if self._object():
+                    continue
+                # A model that drafts nothing works with tools.
+                self._draft = None
                 if self._remind(finished) or await self._repair():
                     continue
                 return self._ended(finished)
             await self._call(finished)
+            if await self._passes_now():
+                return "end_turn"
+            if self._draft is not None and not self._drift.failures:
+                if await self._repair():
+                    continue
+                return "end_turn"
+            self._draft = None
             if self._repetition.hopeless:
                 self._sink.notice(
                     "The model kept repeating the same calls, so the turn was ended.",
@@ -127,6 +160,13 @@ class ModelLoop:
         scenario = self._context.scenario
         return f"the scenario {scenario.name}" if self._steps == scenario.limits.steps else "small models"
 
+    def _object(self) -> bool:
+        """Tell a model why its draft was not written. Returns whether it was told."""
+        words = None if self._draft is None else self._draft.consume_objection()
+        if words is not None:
+            self._history.add(UserMessage((ModelText(words),)))
+        return words is not None
+
     def _remind(self, finished: ResponseFinished) -> bool:
         """Ask a model that only described a change to make it. Returns whether it was asked."""
         words = self._drift.reminder(finished, self._history.messages) if self._context.may_write else None
@@ -134,11 +174,26 @@ class ModelLoop:
             self._history.add(UserMessage((ModelText(words),)))
         return words is not None
 
+    async def _passes_now(self) -> bool:
+        """Check again after a change if the check failed before. Tells the user if it passes now."""
+        check = self._check
+        failed_before = check is not None and check.passed is False
+        if check is None or not failed_before or not self._drift.consume_change():
+            return False
+        self._failures = await check.failures(self._context)
+        if not check.passed:
+            return False
+        self._history.add(AssistantMessage((ModelText(_PASSES),), model=self._metered.model.name))
+        await self._sink.stream_text(_PASSES, begins=True)
+        return True
+
     async def _repair(self) -> bool:
         """Check the project after a change, and tell the model what fails. Returns whether it was told."""
-        if self._check is None or not self._context.may_write or not self._drift.consume_change():
+        if self._check is None or not self._context.may_write:
             return False
-        failures = await self._check.failures(self._context)
+        if self._drift.consume_change():
+            self._failures = await self._check.failures(self._context)
+        failures, self._failures = self._failures, None
         if failures is None:
             return False
         if not self._repairs:
@@ -149,7 +204,8 @@ class ModelLoop:
             )
             return False
         self._repairs -= 1
-        self._history.add(UserMessage((ModelText(failures),)))
+        files = () if self._draft is None else await self._draft.material()
+        self._history.add(UserMessage((*files, ModelText(failures))))
         return True
 
     def _ended(self, finished: ResponseFinished) -> schema.StopReason:
@@ -198,7 +254,12 @@ class ModelLoop:
             raise
         finally:
             await self._count(request, answer.usage)
-        finished = first_calls(finished, self._profile.limits.calls)
+        if finished.message.calls:
+            self._draft = None
+        if self._draft is not None:
+            finished = await self._draft.take(finished)
+        else:
+            finished = first_calls(finished, self._profile.limits.calls)
         self._history.add(finished.message)
         return finished
 
@@ -257,10 +318,12 @@ class ModelLoop:
         self._context.turn.send_update(update)
 
     def _request(self) -> ModelRequest:
+        messages = self._history.messages
+        tools = tuple(shown_spec(tool.spec(), self._profile) for tool in self._tools.values())
         return ModelRequest(
-            system=self._system,
-            messages=self._history.messages,
-            tools=tuple(shown_spec(tool.spec(), self._profile) for tool in self._tools.values()),
+            system=self._system if self._draft is None else self._profile.texts.draft,
+            messages=messages if self._draft is None else plain_messages(messages),
+            tools=tools if self._draft is None else (),
             limits=RequestLimits(
                 output_tokens=self._context.scenario.limits.output_tokens
                 or self._profile.limits.output_tokens

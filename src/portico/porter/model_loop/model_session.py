@@ -4,7 +4,7 @@ import asyncio
 import base64
 import binascii
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import assert_never
 
@@ -14,11 +14,13 @@ from portico.acp import _schema as schema
 from portico.domain.errors import AuthRequired, PorticoError
 from portico.porter.markdown import code_block, language_of
 from portico.porter.model_loop.delegation import Delegation
+from portico.porter.model_loop.draft import Draft
+from portico.porter.model_loop.drift import wants_change
 from portico.porter.model_loop.instructions import system_text
 from portico.porter.model_loop.loop import MeteredModel, ModelLoop
 from portico.porter.model_loop.mcp_servers import McpServers
-from portico.porter.model_loop.named_files import read_named_files
-from portico.porter.model_loop.project_check import ProjectCheck
+from portico.porter.model_loop.project_check import FAILURES, ProjectCheck, speaks_of_failure
+from portico.porter.model_loop.relevant_files import read_relevant_files
 from portico.porter.model_loop.token_estimate import TokenEstimate
 from portico.porter.model_loop.usage import TurnUsage
 from portico.porter.models.model import Model, ModelImage, ModelText, UserMessage
@@ -103,6 +105,20 @@ def _outline(context: ToolContext, tools: Mapping[str, ModelTool]) -> Outline | 
     return outline
 
 
+async def _failures_before(context: ToolContext, text: str, check: ProjectCheck) -> tuple[ModelText, ...]:
+    """Return what a check of the project says, if the profile wants it first and the prompt speaks of a failure."""
+    if not context.profile.checks.first or not context.may_write or not speaks_of_failure(text):
+        return ()
+    failures = await check.failures(context, FAILURES)
+    return () if failures is None else (ModelText(failures),)
+
+
+def _draft(context: ToolContext, prompt: str, shown: Sequence[str]) -> Draft | None:
+    """Return the draft of a turn, if the profile has one, the prompt asks for a change and files were shown."""
+    wanted = context.profile.texts.draft and context.may_write and wants_change(prompt)
+    return Draft(context, prompt, shown) if wanted and shown else None
+
+
 log = logging.getLogger(__name__)
 
 
@@ -153,8 +169,6 @@ class ModelSession:
         self._check(scenario, turn)
         if metered.facts.tiny:
             turn.notice_once(_TINY, _BETTER)
-        message = user_message(prompt, turn.workspace, self._output_store, images=metered.facts.images)
-        session.history.add(message)
         context = ToolContext(
             turn=turn,
             scenario=scenario,
@@ -168,16 +182,24 @@ class ModelSession:
         others = await self._servers.tools(turn) if metered.facts.tools else ()
         tools = offered_tools(scenario, context.profile, others)
         context = msgspec.structs.replace(context, outline=_outline(context, tools))
-        named = await read_named_files(context, prompt.argument) if metered.facts.tools else ()
-        if named:
-            session.history.add(UserMessage(named))
+        check = ProjectCheck(context.profile.checks.tools, {tool.name: tool for tool in others})
+        files = await read_relevant_files(context, prompt.argument) if metered.facts.tools else {}
+        failures = await _failures_before(context, prompt.argument, check)
+        message = user_message(prompt, turn.workspace, self._output_store, images=metered.facts.images)
+        session.history.add(UserMessage((*files.values(), *failures, *message.parts)))
         context = msgspec.structs.replace(
             context, delegate=Delegation(metered, context, tools, session.scenarios).do
         )
         system = await asyncio.to_thread(system_text, scenario, turn.workspace, context.profile)
-        check = ProjectCheck(context.profile.checks.tools, {tool.name: tool for tool in others})
         loop = ModelLoop(
-            metered, context, tools, system=system, history=session.history, sink=turn, check=check
+            metered,
+            context,
+            tools,
+            system=system,
+            history=session.history,
+            sink=turn,
+            check=check,
+            draft=_draft(context, prompt.argument, tuple(files)),
         )
         try:
             return await loop.run()

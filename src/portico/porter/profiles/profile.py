@@ -22,10 +22,12 @@ class ProfileTexts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Parts of the system prompt; an empty one is left out.
 
     `scenarios` replaces the instructions of scenarios, by name or `*`; other scenarios keep their own. `project` is
-    how many characters of each instruction file of the project a model is told.
+    how many characters of each instruction file of the project a model is told. `draft` is the whole system prompt of
+    a request for a change, if the model is to answer it with files instead of calls.
     """
 
     introduction: str
+    draft: str = ""
     scenarios: dict[str, str] = {}
     rules: str = ""
     surroundings: bool = True
@@ -39,7 +41,8 @@ class ProfileTexts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 class ProfileLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Upper limits. `calls` is per response, `steps` are model calls in a turn; None for no limit.
 
-    `named_files` is how many of the files that a prompt names are read before the model is asked.
+    Before the model is asked, as many as `named_files` of the files that a prompt names are read, and others that it
+    is about while all of them have at most `found_characters`.
     """
 
     calls: Annotated[int, Meta(ge=1)] | None = None
@@ -48,6 +51,7 @@ class ProfileLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     plan_steps: Annotated[int, Meta(ge=1)] = 100
     read_lines: Annotated[int, Meta(ge=1)] = 2000
     named_files: Annotated[int, Meta(ge=0)] = 0
+    found_characters: Annotated[int, Meta(ge=0)] = 0
 
 
 class ProfileGuards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,19 +68,26 @@ class ProfileGuards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class ProfileChecks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The automatic check after a change, by the first of `tools` that can tell, and how often it is repaired."""
+    """The automatic check after a change, by the first of `tools` that can tell, and how often it is repaired.
+
+    With `first`, it runs before the model is asked if the prompt speaks of a failure. The turn then ends with the
+    change after which it passes.
+    """
 
     tools: tuple[str, ...] = ()
     repairs: Annotated[int, Meta(ge=0)] = 0
+    first: bool = False
 
 
 class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the loop works with a class of models.
 
     `tools` are names or patterns of the tools that are offered. `variants` selects another form of a tool, and
-    `descriptions` a shorter description; `parameters` names those parameters of a tool that are shown. With `written_calls`, calls that a model writes as text are read.
+    `descriptions` a shorter description; `parameters` names those parameters of a tool that are shown. With
+    `written_calls`, calls that a model writes as text are read.
     With `commands`, slash commands answer free text that they answer exactly.
-    `outline` is the tool that lists the definitions of a file that is too long to read.
+    `outline` is the tool that lists the definitions of a file that is too long to read. Without `line_numbers`, files
+    are shown as they are.
     """
 
     name: ProfileName
@@ -88,6 +99,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     written_calls: bool = False
     commands: bool = False
     outline: str | None = None
+    line_numbers: bool = True
     limits: ProfileLimits = ProfileLimits()
     guards: ProfileGuards = ProfileGuards()
     checks: ProfileChecks = ProfileChecks()

@@ -6,12 +6,10 @@ import msgspec
 from msgspec import Meta
 
 from portico.domain.errors import InvalidInput
-from portico.porter.files import NoSuchFile
 from portico.porter.text_replacement import TextReplacement, replace_text
 from portico.porter.tool_call import ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.file_change import require_write_access, write_file
-from portico.porter.tools.similar_paths import similar_paths_hint
+from portico.porter.tools.file_change import read_for_edit, write_file
 from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
@@ -32,15 +30,7 @@ class EditParameters(ToolParameters, frozen=True, kw_only=True):
 
 
 async def run(context: ToolContext, parameters: EditParameters) -> str:
-    path = context.resolve(parameters.path)
-    require_write_access(context, path)
-    shown = context.workspace.shown(path)
-    try:
-        before = await context.turn.files.read(path)
-    except NoSuchFile as error:
-        raise ToolError(
-            f"{shown} does not exist.{await similar_paths_hint(context, path)} Create new files with write."
-        ) from error
+    path, before = await read_for_edit(context, parameters.path)
     after, places = before, 0
     for number, edit in enumerate(parameters.edits, 1):
         after, replaced = _replaced(after, edit, number, len(parameters.edits))
@@ -48,7 +38,7 @@ async def run(context: ToolContext, parameters: EditParameters) -> str:
     if after == before:
         raise ToolError("The new text is the same as the old: nothing was changed.")
     await write_file(context, path, before, after)
-    return f"Changed {shown} in {places} place{'' if places == 1 else 's'}."
+    return f"Changed {context.workspace.shown(path)} in {places} place{'' if places == 1 else 's'}."
 
 
 def _replaced(content: str, edit: FileEdit, number: int, total: int) -> tuple[str, int]:

@@ -14,8 +14,10 @@ import msgspec
 from portico.domain.errors import PermissionDenied
 from portico.domain.secret_files import plain_name
 from portico.porter.file_write import FileWrite
+from portico.porter.files import NoSuchFile
 from portico.porter.tool_call import ToolCallReport, ToolError
 from portico.porter.tools.context import ToolContext
+from portico.porter.tools.similar_paths import similar_paths_hint
 
 _SETTINGS = ".portico"
 _REPOSITORY = ".git"
@@ -59,6 +61,18 @@ async def ask_permission(context: ToolContext, change: ChangeRequest, call: Tool
 def is_preapproved(context: ToolContext, paths: Sequence[Path]) -> bool:
     root = os.path.realpath(context.workspace.root)
     return context.working_copy and all(Path(os.path.realpath(path)).is_relative_to(root) for path in paths)
+
+
+async def read_for_edit(context: ToolContext, name: str) -> tuple[Path, str]:
+    """The path and text of a file to edit. ToolError if it does not exist or may not be changed."""
+    path = context.resolve(name)
+    require_write_access(context, path)
+    try:
+        return path, await context.turn.files.read(path)
+    except NoSuchFile as error:
+        hint = await similar_paths_hint(context, path)
+        shown = context.workspace.shown(path)
+        raise ToolError(f"{shown} does not exist.{hint} Create new files with write.") from error
 
 
 async def write_file(context: ToolContext, path: Path, before: str | None, after: str) -> None:

@@ -52,25 +52,26 @@ async def run(context: ToolContext, parameters: ReadParameters) -> str | ToolOut
             text = await context.turn.files.read(path, parameters.first_line, most + 1)
         except NoSuchFile as error:
             raise ToolError(f"{shown} does not exist.{await similar_paths_hint(context, path)}") from error
-    numbered = _numbered(text, parameters.first_line, most, shown)
+    content = _shown(text, parameters.first_line, most, shown, numbers=context.profile.line_numbers)
     if context.outline is None or parameters.first_line > 1 or len(text.splitlines()) <= most:
-        return numbered
+        return content
     outline = await context.outline(shown)
-    return f"{numbered}\n\nThe file defines:\n{outline}" if outline else numbered
+    return f"{content}\n\nThe file defines:\n{outline}" if outline else content
 
 
-def _numbered(text: str, first_line: int, most: int, shown: str) -> str:
+def _shown(text: str, first_line: int, most: int, shown: str, *, numbers: bool) -> str:
     lines = text.splitlines()
     if not lines:
         return f"{shown} is empty." if first_line == 1 else f"{shown} has no line {first_line}."
     part = lines[:most]
-    numbered = "\n".join(
-        f"{number}\t{line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + ' [line cut]'}"
+    text = "\n".join(
+        (f"{number}\t" if numbers else "")
+        + (line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} [line cut]")
         for number, line in enumerate(part, first_line)
     )
     if len(lines) <= len(part):
-        return numbered
-    return f"{numbered}\n\n[There is more: continue with first_line={first_line + len(part)}.]"
+        return text
+    return f"{text}\n\n[There is more: continue with first_line={first_line + len(part)}.]"
 
 
 def _image(path: Path) -> ToolOutcome:

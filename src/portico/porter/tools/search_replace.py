@@ -5,13 +5,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from portico.domain.errors import InvalidInput
-from portico.porter.files import NoSuchFile
 from portico.porter.search_replace import apply_block, parse_blocks
 from portico.porter.text_replacement import TextReplacement
 from portico.porter.tool_call import ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.file_change import require_write_access, write_file
-from portico.porter.tools.similar_paths import similar_paths_hint
+from portico.porter.tools.file_change import read_for_edit, write_file
 from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
@@ -22,15 +20,7 @@ class SearchReplaceParameters(ToolParameters, frozen=True, kw_only=True):
 
 
 async def run(context: ToolContext, parameters: SearchReplaceParameters) -> str:
-    path = context.resolve(parameters.path)
-    require_write_access(context, path)
-    shown = context.workspace.shown(path)
-    try:
-        before = await context.turn.files.read(path)
-    except NoSuchFile as error:
-        raise ToolError(
-            f"{shown} does not exist.{await similar_paths_hint(context, path)} Create new files with write."
-        ) from error
+    path, before = await read_for_edit(context, parameters.path)
     # Some models write whole blocks, with their marks, into the parameter.
     blocks = parse_blocks(parameters.search) or (TextReplacement(parameters.search, parameters.replace),)
     after = before
@@ -44,7 +34,7 @@ async def run(context: ToolContext, parameters: SearchReplaceParameters) -> str:
     if after == before:
         raise ToolError("`replace` is the same as `search`: nothing was changed.")
     await write_file(context, path, before, after)
-    return f"Changed {shown}."
+    return f"Changed {context.workspace.shown(path)}."
 
 
 TOOL = BuiltInTool(

@@ -32,7 +32,7 @@ from portico.porter.models.model import (
 )
 
 _BEST_TOOLS = ("read", "list", "grep", "edit", "write", "run")
-"""Those of Porter's tools that are kept if a client offers too many: more than a few confuse a small model."""
+"""Porter's tools that are kept if a client offers too many: more than a few confuse a small model."""
 _MOST_TOOLS = 8
 _HOW = (
     'Respond with one JSON object. To use a tool: {"tool": "NAME", "arguments": {...}}. You then get its result. '

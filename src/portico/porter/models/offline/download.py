@@ -1,7 +1,6 @@
 """Pulls an offline model: downloads its parts in parallel, puts them together and verifies the checksum."""
 
 import asyncio
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +11,7 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy, StoreFailed
 from portico.files.failures import file_failure
-from portico.files.locks import lock, unlock
+from portico.files.locks import LockFile
 from portico.files.private import make_private_folder
 from portico.porter.models.offline.model_files import (
     OfflineFile,
@@ -72,16 +71,10 @@ async def pull_model(
 @contextmanager
 def pull_lock(name: str, environ: Mapping[str, str]) -> Iterator[None]:
     """Hold the lock of a model while its file changes. Raises SessionBusy if another process holds it."""
-    descriptor = os.open(models_folder(environ) / f".{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        if not lock(descriptor, wait=False):
+    with LockFile(models_folder(environ) / f".{name}.lock") as file:
+        if not file.take(wait=False):
             raise SessionBusy(f"{name} is being downloaded already.", suggestion="Wait until it is done.")
-        try:
-            yield
-        finally:
-            unlock(descriptor)
-    finally:
-        os.close(descriptor)
+        yield
 
 
 def need_space(size: int, folder: Path, name: str) -> None:

@@ -5,7 +5,6 @@ their next request.
 """
 
 import asyncio
-import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -14,7 +13,7 @@ from pathlib import Path
 from portico.config.paths import state_folder
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput, ModelTimedOut
-from portico.files.locks import lock, unlock
+from portico.files.locks import LockFile
 from portico.files.private import make_private_folder
 from portico.porter.models.offline.endpoint_record import EndpointRecord, living_record, record_file
 from portico.porter.models.offline.machine import context_window, thread_variables
@@ -116,13 +115,7 @@ def shared_endpoint(file: OfflineFile, environ: Mapping[str, str]) -> OfflineEnd
 @asynccontextmanager
 async def _alone(path: Path) -> AsyncIterator[None]:
     """Lock that lets one process start the endpoint while others wait for it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        while not lock(descriptor, wait=False):  # noqa: ASYNC110 - the holder is another process
+    with LockFile(path) as file:
+        while not file.take(wait=False):  # noqa: ASYNC110 - the holder is another process
             await asyncio.sleep(_LOOK_SECONDS)
-        try:
-            yield
-        finally:
-            unlock(descriptor)
-    finally:
-        os.close(descriptor)
+        yield

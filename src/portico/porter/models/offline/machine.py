@@ -1,4 +1,4 @@
-"""What this machine can give an offline model: memory for its context, and processors."""
+"""Resources of this machine for an offline model: memory for its context, and processors."""
 
 import os
 from pathlib import Path
