@@ -18,6 +18,7 @@ from portico.conductor.permissions.approvals import FileApprovals
 from portico.conductor.permissions.broker import PermissionBroker
 from portico.conductor.permissions.policy import PermissionPolicy, parse_rule
 from portico.conductor.proxy import Proxy
+from portico.project.reported_problems import ReportedProblems
 from tests.conductor.mcp_support import ask, frame, introduce, message
 from tests.conductor.support import Ends, chain
 from tests.porter.projects import bring_along
@@ -132,7 +133,9 @@ class Client:
 
 
 @asynccontextmanager
-async def place(tmp_path: Path, *deny: str) -> AsyncIterator[Client]:
+async def place(
+    tmp_path: Path, *deny: str, reported: ReportedProblems | None = None
+) -> AsyncIterator[Client]:
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
     broker = PermissionBroker(
@@ -140,7 +143,7 @@ async def place(tmp_path: Path, *deny: str) -> AsyncIterator[Client]:
         policy=PermissionPolicy(deny=tuple(map(parse_rule, deny))),
         approvals=FileApprovals(tmp_path / "approvals.json", lambda: 0),
     )
-    async with chain(broker, BuildProxy(os.environ)) as ends:
+    async with chain(broker, BuildProxy(os.environ, reported or ReportedProblems())) as ends:
         await introduce(ends, acp=True)
         yield Client(ends, work)
 
@@ -167,6 +170,18 @@ async def test_failed_tests_are_named_with_place_and_message(tmp_path: Path, tes
         told = await client.use("test", tool="pytest", args=["-k", "good"])
         assert told.startswith("Tests passed: 1 tests passed, 0 failed")
         assert "run=2" in told
+
+
+async def test_problems_of_a_run_are_kept_for_the_list_of_problems(tmp_path: Path) -> None:
+    reported = ReportedProblems()
+    async with place(tmp_path, reported=reported) as client:
+        await client.open()
+        (client.work / "a.c").write_text("int main() {\n")
+        os.utime(client.work / "a.c", (1, 1))
+        (client.work / "Makefile").write_text("check:\n\t@echo 'a.c:1:12: error: no end'; exit 1\n")
+        assert "Problems:\n- a.c:1:12 error: no end" in await client.use("check")
+    (found,) = reported.current(tmp_path / "work")
+    assert (found.path, found.line, found.source) == (str(tmp_path / "work" / "a.c"), 0, "make")
 
 
 async def test_a_second_edit_within_the_same_second_is_what_is_tested(tmp_path: Path, tested: Path) -> None:
@@ -299,7 +314,7 @@ def test_the_component_is_there_only_where_something_can_be_run(tmp_path: Path, 
             editor=acp.ClientCapabilities(),
             agent=acp.AgentCapabilities(),
         )
-        return BuildComponent().plan(context)
+        return BuildComponent(ReportedProblems()).plan(context)
 
     assert len(plan(tested)) == 1
     with pytest.raises(ComponentUnavailable, match="No tool was found"):

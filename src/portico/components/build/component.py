@@ -28,6 +28,7 @@ from portico.mcp.server import InProcessServer, ToolServer
 from portico.mcp.tools import Tool, ToolCall, ToolFailure, schema_of
 from portico.project.build_commands import ProjectTask, choose_command, find_commands, with_reports
 from portico.project.folder import ProjectCommand, ProjectFolder
+from portico.project.reported_problems import ReportedProblems
 
 if TYPE_CHECKING:
     from portico.components.build.run_description import FinishedRun
@@ -78,11 +79,14 @@ class BuildComponent(Component):
     name = "build"
     summary = "check, build and test with the project's own tools, with problems parsed"
 
+    def __init__(self, reported: ReportedProblems) -> None:
+        self._reported = reported
+
     def plan(self, context: ComponentContext) -> Sequence[Proxy]:
         project = ProjectFolder(context.workspace, context.environ)
         if not any(find_commands(project, task).found for task in _DESCRIPTIONS):
             raise ComponentUnavailable(f"No tool was found that checks, builds or tests {context.workspace}.")
-        return (BuildProxy(context.environ),)
+        return (BuildProxy(context.environ, self._reported),)
 
 
 class BuildProxy(McpProxy):
@@ -90,8 +94,9 @@ class BuildProxy(McpProxy):
 
     name = "build"
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], reported: ReportedProblems) -> None:
         super().__init__()
+        self._reported = reported
         self._environ = environ
         self._runs: dict[ChainSession, list[FinishedRun]] = {}
 
@@ -164,6 +169,7 @@ class BuildProxy(McpProxy):
             module = _MODULE.search(ProjectFolder(chosen.root, {}).text("go.mod"))
             found = _junit_reports(chosen, reports, started) if task == "test" else []
             report = read_report(ended.output, chosen.root, found, module[1] if module else "")
+            self._reported.report(chosen.root, chosen.name, report.problems, started=started)
             number = runs[-1].number + 1 if runs else 1
             return FinishedRun(number=number, task=task, command=chosen, ended=ended, report=report)
 

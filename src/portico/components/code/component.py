@@ -8,6 +8,7 @@ import msgspec
 
 from portico.components.component import Component, ComponentContext, ComponentUnavailable
 from portico.conductor.proxy import Proxy
+from portico.project.reported_problems import ReportedProblems
 from portico.sessions.code_servers import CodeServers
 from portico.sessions.windows import Windows
 
@@ -29,12 +30,17 @@ class CodeComponent(Component):
     summary = "definitions, references, problems and renames, from the attached editor or language servers"
 
     def __init__(
-        self, files: Callable[[], "FileSources"], servers: ServerSource, windows: Windows | None = None
+        self,
+        files: Callable[[], "FileSources"],
+        servers: ServerSource,
+        windows: Windows | None = None,
+        reported: ReportedProblems | None = None,
     ) -> None:
         self._files = files
         self._source = servers
         self._servers: CodeServers | None = None
         self._windows = windows
+        self._reported = reported or ReportedProblems()
 
     def plan(self, context: ComponentContext) -> Sequence[Proxy]:
         available = self._source.available(context.workspace, context.environ)
@@ -46,7 +52,7 @@ class CodeComponent(Component):
         from portico.components.code.proxy import CodeIntelligence
 
         servers = self.servers(context.workspace, context.environ) if available else None
-        return [CodeIntelligence(self._windows, self._files(), servers)]
+        return [CodeIntelligence(self._windows, self._files(), servers, self._reported)]
 
     def servers(self, workspace: Path, environ: Mapping[str, str]) -> CodeServers | None:
         """The language servers of all chains, if the folder has any. They start when they are first asked."""

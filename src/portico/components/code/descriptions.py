@@ -7,6 +7,7 @@ from portico.components.code.session_paths import SessionPaths
 from portico.domain.windows import CodeAction, CodeFileEdit, CodeLocation, CodeLookupResult, CodeProblem
 
 MOST_PLACES = 100
+MOST_SYMBOLS = 400
 MOST_PROBLEMS = 200
 MOST_BYTES = 20 * 1024
 LONGEST_LINE = 300
@@ -17,11 +18,11 @@ _NOT_YOURS = (
 )
 
 
-def describe_places(found: FoundCode, paths: SessionPaths, *, nothing: str) -> str:
+def describe_places(found: FoundCode, paths: SessionPaths, *, nothing: str, most: int = MOST_PLACES) -> str:
     """Places, one on each line."""
     places = [one for one in found.result.places if not paths.hides(one.path)]
     left_out = max(found.result.total - len(found.result.places), 0)
-    lines = [_place(one, paths) for one in places[:MOST_PLACES]]
+    lines = [_place(one, paths) for one in places[:most]]
     return _bounded(lines or [nothing], max(len(places), 1) + left_out, found)
 
 

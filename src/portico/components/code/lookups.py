@@ -4,7 +4,7 @@ Which one answers is decided for each call, since windows come and go. A session
 servers first, because a window only knows the person's own files.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 import msgspec
 
@@ -13,7 +13,7 @@ from portico.components.code.session_paths import SessionPaths, find_symbol
 from portico.components.code.tree_files import TreeFiles
 from portico.components.tool_failure import tool_failure
 from portico.domain.errors import LanguageServerFailed, PorticoError
-from portico.domain.windows import WINDOW_LOOKUPS, CodeLookup, CodeLookupResult, LookupKind
+from portico.domain.windows import WINDOW_LOOKUPS, CodeLookup, CodeLookupResult, CodeProblem, LookupKind
 from portico.mcp.tools import ToolFailure
 from portico.sessions.code_servers import CodeServers, CodeTree
 from portico.sessions.windows import Window, Windows
@@ -26,6 +26,13 @@ class FoundCode(msgspec.Struct, frozen=True):
 
     result: CodeLookupResult
     theirs: bool = False
+
+    def with_problems(self, more: Iterable[CodeProblem]) -> "FoundCode":
+        """The answer with problems of other tools. One that is there already is not told twice."""
+        known = {(one.path, one.line, one.message) for one in self.result.problems}
+        new = [one for one in more if (one.path, one.line, one.message) not in known]
+        result = msgspec.structs.replace(self.result, problems=(*self.result.problems, *new))
+        return msgspec.structs.replace(self, result=result)
 
 
 class CodeLookups:

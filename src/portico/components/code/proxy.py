@@ -18,6 +18,8 @@ from portico.components.code.arguments import (
     NewName,
 )
 from portico.components.code.descriptions import (
+    MOST_PLACES,
+    MOST_SYMBOLS,
     describe_actions,
     describe_edits,
     describe_hover,
@@ -34,8 +36,10 @@ from portico.conductor.mcp_bridge.server_proxy import McpProxy
 from portico.conductor.mcp_bridge.session_servers import ChainSession
 from portico.domain.errors import LanguageServerFailed
 from portico.domain.windows import LookupKind, WindowAbilities
+from portico.files.deadline import within_deadline
 from portico.mcp.server import InProcessServer, ToolServer
 from portico.mcp.tools import Tool, ToolCall, ToolFailure, schema_of
+from portico.project.reported_problems import ReportedProblems
 from portico.rpc.messages import Message
 from portico.sessions.code_servers import CodeServers
 from portico.sessions.windows import Windows
@@ -84,9 +88,14 @@ class CodeIntelligence(McpProxy):
     name = "code intelligence"
 
     def __init__(
-        self, windows: Windows | None, files: FileSources, servers: CodeServers | None = None
+        self,
+        windows: Windows | None,
+        files: FileSources,
+        servers: CodeServers | None = None,
+        reported: ReportedProblems | None = None,
     ) -> None:
         super().__init__()
+        self._reported = reported or ReportedProblems()
         self._windows = windows
         self._file_sources = files
         self._code_servers = servers
@@ -104,7 +113,7 @@ class CodeIntelligence(McpProxy):
         servers = self._code_servers
         files = TreeFiles(self, session, paths, self._file_sources, self._client)
         lookups = CodeLookups(self._windows, servers, files, paths)
-        tools = _SessionTools(session, paths, files, lookups, servers).list(
+        tools = _SessionTools(paths, files, lookups, servers, self._reported).list(
             abilities, may_write=session.placed.reads_only is not True
         )
         if abilities.commands and session.placed.reads_only is not True:
@@ -130,14 +139,14 @@ class _SessionTools:
 
     def __init__(
         self,
-        session: ChainSession,
         paths: SessionPaths,
         files: TreeFiles,
         lookups: CodeLookups,
         servers: CodeServers | None,
+        reported: ReportedProblems,
     ) -> None:
-        self._session = session
         self._paths = paths
+        self._reported = reported
         self._files = files
         self._lookups = lookups
         self._servers = servers
@@ -177,7 +186,12 @@ class _SessionTools:
             found = await self._lookups.of_file("symbols", asked.path)
         else:
             found = await self._lookups.of_workspace("symbols", asked.query)
-        return describe_places(found, self._paths, nothing="No such symbol was found.")
+        return describe_places(
+            found,
+            self._paths,
+            nothing="No such symbol was found.",
+            most=MOST_SYMBOLS if asked.path else MOST_PLACES,
+        )
 
     async def _problems(self, call: ToolCall) -> str:
         asked = call.read(AboutFile)
@@ -185,7 +199,9 @@ class _SessionTools:
             found = await self._lookups.of_file("diagnostics", asked.path)
         else:
             found = await self._lookups.of_workspace("diagnostics")
-        return describe_problems(found, self._paths)
+        own = self._paths.own(asked.path) if asked.path else ""
+        reported = await within_deadline(lambda: tuple(self._reported.current(self._paths.folder, own)))
+        return describe_problems(found.with_problems(reported), self._paths)
 
     async def _rename(self, call: ToolCall) -> str:
         asked = call.read(NewName)

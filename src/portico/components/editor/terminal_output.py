@@ -37,7 +37,7 @@ class TerminalContent:
 
     def translated(self, message: Message) -> Message:
         """An update with the output of terminals as text."""
-        if _MARK not in bytes(message.params):
+        if not self._editors or _MARK not in message.line:
             return message
         try:
             told = decode(message.params, acp.SessionNotification)

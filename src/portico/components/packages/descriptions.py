@@ -74,7 +74,7 @@ def describe_findings(source: PackageSource, findings: Findings, *, known: bool)
     when = "from earlier research" if known else f"researched in {findings.seconds:g} s"
     lines = [f"{heading(source)}, {when}:"]
     if not findings.returned:
-        lines.append("(The research ended without returning findings; these are its last words.)")
+        lines.append("(The research ended without returning findings; this is the end of its answer.)")
     return bounded([*lines, "", *findings.answer.split("\n")])
 
 

@@ -1,5 +1,6 @@
 """The skills component: a catalog for every agent, tools to read skills, and skills as slash commands."""
 
+import secrets
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -7,12 +8,15 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw
 
+from portico.acp import _schema as acp
 from portico.components.component import Component, ComponentContext, ComponentUnavailable
+from portico.components.permission import request_permission
 from portico.components.session_lookup import SessionLookupProxy
 from portico.components.skills.catalog import (
     CATALOG_TOKENS,
     CatalogSkill,
     SkillCatalog,
+    SkillState,
     describe_catalog,
     load_catalog,
     open_grants,
@@ -24,16 +28,17 @@ from portico.components.skills.commands import (
     expand_command,
     skill_commands,
 )
-from portico.components.skills.permission import request_skill_permission
 from portico.components.skills.skill import Skill
 from portico.components.skills.tools import SkillTools
 from portico.conductor.mcp_bridge.server_list import SessionOpening
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
 from portico.conductor.mcp_bridge.session_servers import ChainSession
+from portico.conductor.node import ProxyNode
 from portico.conductor.prompt_message import PromptMessage
 from portico.conductor.proxy import Proxy
 from portico.domain import codecs
 from portico.mcp.server import InProcessServer, ToolServer
+from portico.mcp.tools import ToolFailure
 from portico.rpc.messages import Message
 
 SERVER_NAME = "portico-skills"
@@ -43,6 +48,11 @@ _INSTRUCTIONS = (
 )
 _MOST_TOKENS = 20_000
 _MOST_EARLY = 16
+_ALLOW, _REJECT = "use", "leave"
+_OPTIONS = [
+    acp.PermissionOption(option_id=_ALLOW, name="Let the agent read it", kind="allow_once"),
+    acp.PermissionOption(option_id=_REJECT, name="Do not use it", kind="reject_once"),
+]
 
 
 class SkillOptions(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -144,4 +154,29 @@ class SkillsProxy(SessionLookupProxy[_SessionSkills]):
         return open_grants(self._environ).read().allowed
 
     async def _permit(self, session: ChainSession, entry: CatalogSkill, skill: Skill) -> None:
-        await request_skill_permission(self.node, session.session_id or "", entry, skill)
+        await _request_skill_permission(self.node, session.session_id or "", entry, skill)
+
+
+async def _request_skill_permission(
+    node: ProxyNode, session_id: str, entry: CatalogSkill, skill: Skill
+) -> None:
+    """Returns when the person agrees. ToolFailure, for the model, if not."""
+    if await request_permission(node, _question(session_id, entry, skill)) != _ALLOW:
+        raise ToolFailure(
+            f"The person did not allow the skill {entry.id}. Go on without it; they can allow it with: "
+            f"portico skills allow {entry.id}"
+        )
+
+
+def _question(session_id: str, entry: CatalogSkill, skill: Skill) -> acp.RequestPermissionRequest:
+    # The fingerprint is in the title, so that a grant for good holds for the skill as it is now.
+    title = f"Use the skill {skill.name} of {entry.source} (fingerprint {skill.fingerprint[:16]})"
+    changed = "It has changed since you allowed it. " if entry.state is SkillState.CHANGED else ""
+    words = f"{changed}{skill.description}\n\n{skill.folder}"
+    call = acp.ToolCallUpdate(
+        tool_call_id=f"portico-skill-{secrets.token_hex(8)}",
+        title=title,
+        kind="other",
+        content=[acp.Content(content=acp.TextContent(text=words))],
+    )
+    return acp.RequestPermissionRequest(session_id=session_id, tool_call=call, options=_OPTIONS)

@@ -3,17 +3,15 @@
 A file that cannot be read or understood allows nothing, and is never written over.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from portico.domain import codecs
-from portico.domain.errors import InvalidInput, StoreFailed
-from portico.files.locks import locked
-from portico.files.private import make_private_folder, replace_private
+from portico.domain.errors import InvalidInput
+from portico.files.private import private_change, replace_private
 from portico.files.regular import read_regular
 
 _LIMIT = 4 * 1024 * 1024
@@ -45,25 +43,16 @@ class SkillGrants:
 
     def allow(self, skills: Iterable[tuple[str, str]]) -> None:
         """Allow skills by id, each as it is now, which its fingerprint says."""
-        with self._changing():
+        with private_change(self._path):
             known, added = self.read(), dict(skills)
             denied = tuple(name for name in known.denied if name not in added)
             self._write(SkillDecisions(allowed={**known.allowed, **added}, denied=denied))
 
     def deny(self, names: Iterable[str]) -> None:
-        with self._changing():
+        with private_change(self._path):
             known, refused = self.read(), tuple(names)
             allowed = {name: value for name, value in known.allowed.items() if name not in refused}
             self._write(SkillDecisions(allowed=allowed, denied=tuple(sorted({*known.denied, *refused}))))
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        try:
-            make_private_folder(self._path.parent)
-            with locked(self._path.with_suffix(".lock")):
-                yield
-        except OSError as error:
-            raise StoreFailed(f"{self._path} cannot be written: {error.strerror}.") from error
 
     def _write(self, decisions: SkillDecisions) -> None:
         replace_private(self._path, msgspec.json.format(msgspec.json.encode(decisions)))
