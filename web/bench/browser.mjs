@@ -1,11 +1,13 @@
 // Builds a page from TypeScript and opens it in Chromium under the content security policy of the real page.
 
+import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { chromium } from "playwright-core";
 
 const WEB = fileURLToPath(new URL("..", import.meta.url));
+const FIND_BROWSER = fileURLToPath(new URL("../../scripts/find_browser.py", import.meta.url));
 const ORIGIN = "http://localhost:1";
 const POLICY =
   "default-src 'none'; script-src 'nonce-bench'; style-src 'self' 'nonce-bench'; font-src 'self'; connect-src 'none'";
@@ -36,7 +38,7 @@ body { margin: 0; padding: 12px; background: var(--p-back); color: var(--p-text)
   font: var(--p-font-size) / var(--p-line) var(--p-font); }</style></head>
 <body><main id="root"></main><script nonce="bench">${bundle.outputFiles[0].text.replaceAll("</script", "<\\/script")}</script></body></html>`;
   const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    executablePath: execFileSync("python3", [FIND_BROWSER], { encoding: "utf8" }).trim(),
     args: [
       "--no-sandbox",
       "--disable-gpu",

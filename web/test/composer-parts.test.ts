@@ -13,7 +13,7 @@ import {
   refusalReason,
 } from "../src/view/composer/attachments";
 import { agentChoices, sortOptions } from "../src/view/composer/picker-choices";
-import { contextAttachments, SHARE_ALL } from "../src/view/composer/context-attachments";
+import { contextAttachments, USUALLY_SHARED } from "../src/view/composer/context-attachments";
 import { editorPaths, isFromEditor } from "../src/view/composer/drop-zone";
 import { fileIcon } from "../src/view/composer/file-icons";
 import { indexAfterKey, indexByLetters } from "../src/view/composer/list-navigation";
@@ -103,24 +103,37 @@ describe("what the editor shows", () => {
     contextAttachments(...args).map(({ name, data }) => [name, new TextDecoder().decode(data)]);
 
   test("a selection goes along with its place", () => {
-    expect(told({ activeFile: "/w/src/a.py", selection }, SHARE_ALL, "/w")).toEqual([
+    expect(told({ activeFile: "/w/src/a.py", selection }, USUALLY_SHARED, "/w")).toEqual([
       ["Selected in the editor: src/a.py, lines 3–9", "x = 1"],
     ]);
   });
 
   test("of an open file only its name goes along, and nothing if it is switched off", () => {
     const context = { activeFile: "/w/src/a.py", selection };
-    expect(told(context, { file: true, selection: false }, "/w")).toEqual([
-      ["Open in the editor", "src/a.py"],
+    const unselected = { ...USUALLY_SHARED, selection: false };
+    expect(told({ ...context, language: "python" }, unselected, "/w")).toEqual([
+      ["Open in the editor", "src/a.py (python)"],
     ]);
-    expect(told(context, { file: false, selection: false }, "/w")).toEqual([]);
-    expect(told(undefined, SHARE_ALL, "/w")).toEqual([]);
+    expect(told(context, { ...unselected, file: false }, "/w")).toEqual([]);
+    expect(told(undefined, USUALLY_SHARED, "/w")).toEqual([]);
+  });
+
+  test("open tabs and problems go along by choice", () => {
+    const context = {
+      openFiles: ["/w/src/a.py", "/w/b.py"],
+      problems: [{ path: "/w/b.py", line: 3, severity: "error", message: "undefined name" }],
+    };
+    expect(told(context, USUALLY_SHARED, "/w")).toEqual([]);
+    expect(told(context, { ...USUALLY_SHARED, tabs: true, problems: true }, "/w")).toEqual([
+      ["Open tabs in the editor", "src/a.py\nb.py"],
+      ["Problems in the editor", "b.py:3: error: undefined name"],
+    ]);
   });
 
   test.each(["/other", "/w/s", ""])(
     "a file that is not in the folder %j is named by its whole path",
     (folder) => {
-      expect(told({ activeFile: "/w/src/a.py" }, SHARE_ALL, folder)).toEqual([
+      expect(told({ activeFile: "/w/src/a.py" }, USUALLY_SHARED, folder)).toEqual([
         ["Open in the editor", "/w/src/a.py"],
       ]);
     },

@@ -170,7 +170,7 @@ test("what streams gives way to a key, and is shown behind the picture with it",
 });
 
 describe("sending", () => {
-  test("while a turn runs prompts wait in line, and can be taken back", async () => {
+  test("while a turn runs prompts wait in line, and can be changed and taken back", async () => {
     await page.evaluate(() => {
       window.composer.server.write((log) => log.prompt("go"));
       window.composer.server.busy = true;
@@ -180,9 +180,15 @@ describe("sending", () => {
     await keys("Enter");
     await page.waitForSelector(".p-queued >> text=next");
     await becomes("");
-    await expect.poll(() => page.locator(".p-queued-send").count()).toBe(0);
     await page.click("[aria-label='Edit: next']");
-    await expect.poll(text).toBe("next");
+    await page.fill("[aria-label='Queued prompt']", "after that");
+    await page.keyboard.press("Enter");
+    const submitted = (): Promise<unknown[]> =>
+      page.evaluate(() => window.composer.server.submitted.map((event) => event.value));
+    await expect
+      .poll(submitted)
+      .toContainEqual(expect.objectContaining({ promptId: "q1", text: "after that" }));
+    await page.click("[aria-label='Remove: next']");
     await expect
       .poll(() => page.evaluate(() => window.composer.server.submitted.map((event) => event.case)))
       .toContain("queueRemoval");
@@ -197,7 +203,6 @@ describe("sending", () => {
     });
     await page.click("text=Send now");
     await expect.poll(() => calls("submitPrompt")).toBe(1);
-    await expect.poll(() => page.locator("[aria-label='Edit: later']").count()).toBe(0);
   });
 
   test("a prompt that waits for its folder says for whom, and there are other ways than to wait", async () => {

@@ -1,11 +1,18 @@
 // A key typed into the page: who keeps it, and where it must not be found.
 
+import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { PROTOCOL, framesFromPage, type PageFrame } from "../src/gateway/webview-frames";
 import type { Gateway } from "../src/gateway/gateway";
 import { createWebviewGateway } from "../src/gateway/webview";
-import { SecretKeeper } from "../src/generated/portico/v1/agent_pb";
-import { storageDescription, deleteKey, storeKey } from "../src/view/cards/key-storage";
+import { CheckProviderResponseSchema, KeyVerdict, SecretKeeper } from "../src/generated/portico/v1/agent_pb";
+import {
+  checkAndStoreKey,
+  deleteKey,
+  deleteRefusedKey,
+  storageDescription,
+  storeKey,
+} from "../src/view/cards/key-storage";
 import { MemoryServer } from "./memory-server";
 
 const KEY = "sk-nobody-may-see-this";
@@ -81,4 +88,25 @@ test("in a browser the server keeps it, and the form says so", async () => {
   expect(outcome.done).toMatch(/^Saved in the keyring of this machine\./);
   expect(storageDescription(browser)).toContain("keyring of this machine");
   expect(storageDescription(gateway)).toMatch(/^Stored by VS Code/);
+});
+
+test.each([
+  [KeyVerdict.ACCEPTED, "A provider.", "", 1],
+  [KeyVerdict.REFUSED, "It rejected the key.", "It rejected the key. It was not saved.", 0],
+  [KeyVerdict.UNKNOWN, "No answer.", "", 1],
+])("a key is checked before it is kept: %s", async (verdict, detail, problem, kept) => {
+  const browser = new MemoryServer().gateway();
+  const setSecret = vi.fn(() =>
+    Promise.resolve({ $typeName: "portico.v1.SetSecretResponse" as const, keeper: SecretKeeper.KEYRING }),
+  );
+  const checkProvider = vi.fn(() =>
+    Promise.resolve(create(CheckProviderResponseSchema, { verdict, detail })),
+  );
+  const around = { ...browser, client: { ...browser.client, setSecret, checkProvider } };
+  const outcome = await checkAndStoreKey(around, "A_KEY", KEY);
+  expect(outcome.problem).toBe(problem);
+  expect(outcome.done.includes("could not be checked: No answer.")).toBe(verdict === KeyVerdict.UNKNOWN);
+  expect(setSecret).toHaveBeenCalledTimes(kept);
+  const told = await deleteRefusedKey(around, "A_KEY");
+  expect(told.includes("has been deleted")).toBe(verdict === KeyVerdict.REFUSED);
 });

@@ -13,6 +13,7 @@ import type { Gateway } from "../src/gateway/gateway";
 import {
   AgentService,
   CompleteModelResponseSchema,
+  KeyVerdict,
   ModelDownloadSchema,
   ProviderSchema,
   PullModelResponseSchema,
@@ -29,12 +30,14 @@ const provider = create(ProviderSchema, {
   needsKey: true,
   models: ["dinghy"],
 });
+const OWN = "http://127.0.0.1:11434";
 const wanted = { provider, key: "sk-secret", model: "dinghy" };
 
 class Server {
   readonly done: string[] = [];
   model = "";
   overruled = false;
+  served = ["sloop"];
   refuses = false;
 
   connecting(): ModelConnector {
@@ -45,16 +48,30 @@ class Server {
         this.done.push(`${name}=${value}`);
         return {};
       },
-      setSettings: ({ settings: [setting] }) => {
+      setSettings: ({ settings: [...settings] }) => {
+        const setting = settings.pop();
+        for (const { name, valueJson } of settings) this.done.push(`${name} ${JSON.parse(valueJson)}`);
         this.model = JSON.parse(setting?.valueJson ?? "") as string;
         this.done.push(`${setting?.name ?? ""} ${this.model}`);
         return {};
       },
+      findModelServers: () => ({
+        servers: [{ title: "Ollama", server: { address: OWN }, models: ["sloop"] }],
+      }),
+      checkProvider: ({ key, server }) => ({
+        verdict: key === "sk-wrong" ? KeyVerdict.REFUSED : KeyVerdict.ACCEPTED,
+        detail: key === "sk-wrong" ? "It rejected the key." : "",
+        models: this.served,
+        provider: "pier",
+        address: `${server?.address ?? ""}/v1`,
+        keyVariable: "PORTICO_PIER_KEY",
+      }),
       pullModel: async function* ({ name }) {
         yield await Promise.resolve(create(PullModelResponseSchema, { done: 1n, total: 2n }));
         done.push(`pull ${name}`);
       },
-      completeModel: async function* () {
+      completeModel: async function* ({ key, server }) {
+        done.push(`tried ${[key, server?.address ?? ""].join(" ")}`.trim());
         yield await Promise.resolve(
           create(CompleteModelResponseSchema, { update: { case: "text", value: "Yes" } }),
         );
@@ -75,13 +92,13 @@ class Server {
   }
 }
 
-test("a model that answers is chosen, after its key was kept", async () => {
+test("a model that answers is chosen, and its key kept after it was tried", async () => {
   const server = new Server();
   const connecting = server.connecting();
   await connecting.begin();
   expect(connecting.stage.value).toEqual({ state: "asking" });
   await connecting.connect(wanted);
-  expect(server.done).toEqual(["BOATS_KEY=sk-secret", "model boats:dinghy"]);
+  expect(server.done).toEqual(["tried sk-secret", "BOATS_KEY=sk-secret", "model boats:dinghy"]);
   expect(connecting.stage.value).toEqual({
     state: "done",
     words: "boats:dinghy works. Porter uses it from now on.",
@@ -96,7 +113,7 @@ test("a model that was downloaded is tested and chosen", async () => {
     if (one !== undefined) seen.push(progressText(one));
   });
   await connecting.pull(create(ModelDownloadSchema, { name: "offline:coder", title: "Coder" }));
-  expect(server.done).toEqual(["pull offline:coder", "model offline:coder"]);
+  expect(server.done).toEqual(["pull offline:coder", "tried", "model offline:coder"]);
   expect(seen).toEqual(["0 MiB of 0 MiB."]);
   expect(connecting.progress.value).toBeUndefined();
   expect(connecting.stage.value).toMatchObject({ state: "done" });
@@ -112,13 +129,54 @@ test("progress has a size, and the time left as soon as it is known", () => {
   );
 });
 
-test("a model that does not answer is not chosen, and why is told", async () => {
+test("a model that does not answer is not chosen, its key is not kept, and why is told", async () => {
   const server = new Server();
   server.refuses = true;
   const connecting = server.connecting();
   await connecting.connect(wanted);
-  expect(server.done).toEqual(["BOATS_KEY=sk-secret"]);
+  expect(server.done).toEqual([]);
   expect(connecting.stage.value).toEqual({ state: "problem", words: "The key is wrong." });
+});
+
+test("a server of the person's own is kept with its key once it has answered", async () => {
+  const server = new Server();
+  const connecting = server.connecting();
+  await connecting.begin();
+  expect(connecting.found.value.map(({ title }) => title)).toEqual(["Ollama"]);
+  await connecting.connectServer({ address: OWN, kind: "anthropic", key: "sk-secret", model: "" });
+  expect(server.done).toEqual([
+    `tried sk-secret ${OWN}`,
+    "PORTICO_PIER_KEY=sk-secret",
+    `models.pier.address ${OWN}/v1`,
+    "models.pier.kind anthropic",
+    "models.pier.keyVariable PORTICO_PIER_KEY",
+    "model pier:sloop",
+  ]);
+});
+
+test("a server without a key is kept without one, and of several models one is asked for", async () => {
+  const server = new Server();
+  server.served = ["sloop", "ketch"];
+  const connecting = server.connecting();
+  const own = { address: OWN, kind: "openai-chat", key: "" } as const;
+  await connecting.connectServer({ ...own, model: "" });
+  expect(connecting.stage.value).toEqual({ state: "problem", words: "Choose one of its models." });
+  expect(connecting.served.value).toEqual(["sloop", "ketch"]);
+  await connecting.connectServer({ ...own, model: "ketch" });
+  expect(server.done).toEqual([
+    `tried  ${OWN}`,
+    `models.pier.address ${OWN}/v1`,
+    "models.pier.kind openai-chat",
+    "model pier:ketch",
+  ]);
+});
+
+test("a key that the server refuses is not tried further, and not kept", async () => {
+  const server = new Server();
+  const connecting = server.connecting();
+  await connecting.connectServer({ address: OWN, kind: "openai-chat", key: "sk-wrong", model: "sloop" });
+  expect(server.done).toEqual([]);
+  expect(connecting.stage.value).toEqual({ state: "problem", words: "It rejected the key." });
 });
 
 test("where something else decides on the model, that is told", async () => {

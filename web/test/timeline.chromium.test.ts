@@ -38,17 +38,30 @@ const open = async (events: number): Promise<void> => {
 const atEnd = (): Promise<unknown> => page.waitForFunction(() => window.timeline.left < 1);
 const scrollBy = (pixels: number): Promise<void> =>
   page.evaluate(async (by) => {
-    document.querySelector(".p-scroller")?.scrollBy(0, by);
-    for (let count = 0; count < 3; count++) await new Promise((done) => requestAnimationFrame(done));
+    const scroller = document.querySelector(".p-scroller");
+    scroller?.scrollBy(0, by);
+    // The browser measures what has come into sight, which may take some frames.
+    const places = (): string =>
+      [...document.querySelectorAll(".p-rows p")].map((one) => one.getBoundingClientRect().top).join();
+    for (let same = 0, last = ""; same < 10;) {
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+      const now = places();
+      same = now === last ? same + 1 : 0;
+      last = now;
+    }
   }, pixels);
 const stream = (paragraphs: number): Promise<void> =>
   page.evaluate((count) => window.timeline.stream(count), paragraphs);
 const items = (): Promise<number> => page.evaluate(() => window.timeline.session?.items.value.length ?? 0);
-/** A paragraph in the upper part of the screen. */
+/** A paragraph in the upper part of the screen. Those that the browser leaves out have places there as well. */
 const wordsInSight = (): Promise<string> =>
   page.evaluate(() => {
-    const all = [...document.querySelectorAll(".p-rows p")];
-    return all.find((one) => one.getBoundingClientRect().top > 100)?.textContent ?? "";
+    const middle = window.innerWidth / 2;
+    for (let y = 100; y < window.innerHeight; y += 5) {
+      const shown = document.elementFromPoint(middle, y)?.closest(".p-rows p");
+      if (shown && shown.getBoundingClientRect().top > 100) return shown.textContent;
+    }
+    return "";
   });
 const rows = (): Promise<number> => page.locator(".p-row").count();
 
@@ -231,6 +244,7 @@ describe("rows", () => {
         log.add("commandsUpdated", { commands: [{ name: "explain", description: "Say what code does" }] }),
       ),
     );
+    await page.click("text=All commands");
     await page.click("text=/explain");
     await expect.poll(() => page.evaluate(() => window.timeline.session?.draft.value)).toBe("/explain ");
     await expect.poll(() => page.textContent(".p-empty-title")).toBe("Porter");

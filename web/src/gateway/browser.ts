@@ -51,7 +51,7 @@ function save(fileName: string, content: string): void {
   const address = URL.createObjectURL(new Blob([content], { type: "text/plain;charset=utf-8" }));
   const link = document.createElement("a");
   link.href = address;
-  link.download = fileName;
+  link.download = fileName.split("/").at(-1) ?? fileName;
   link.click();
   // The download has begun by the next task, and holds the content itself.
   setTimeout(() => URL.revokeObjectURL(address));

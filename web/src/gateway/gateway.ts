@@ -22,6 +22,8 @@ export interface Gateway {
   readonly openFile?: (path: string, line: number | undefined, folder: string) => void;
   /** Shows what a tool call runs in a terminal of the editor, where there is one. */
   readonly showTerminal?: (sessionId: string, toolId: string) => void;
+  /** Shows the steps of a tour in the editor, and the one of that index in front, where there is an editor. */
+  readonly showTour?: (sessionId: string, toolId: string, step: number) => void;
   /** The active file and selection in the editor, if there is one. */
   readonly editorContext?: ReadonlySignal<EditorContext | undefined>;
   /** The folder that new sessions work in, where the page belongs to one. */
@@ -42,8 +44,23 @@ export interface Gateway {
 export interface EditorContext {
   /** The whole path. */
   readonly activeFile?: string;
+  /** Of the active file, as the editor calls it. */
+  readonly language?: string;
+  /** Whole paths of the files in tabs. */
+  readonly openFiles?: readonly string[];
+  /** Problems that the editor shows, most severe first. */
+  readonly problems?: readonly EditorProblem[];
   /** Lines count from one. */
   readonly selection?: { readonly text: string; readonly startLine: number; readonly endLine: number };
+}
+
+export interface EditorProblem {
+  /** The whole path. */
+  readonly path: string;
+  /** Counts from one. */
+  readonly line: number;
+  readonly severity: string;
+  readonly message: string;
 }
 
 export interface KeyStore {

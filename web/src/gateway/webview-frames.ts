@@ -28,7 +28,15 @@ export interface HeadPayload {
 export interface EditorContextPayload {
   /** The whole path: which folder it belongs to is another question in every session. */
   readonly activeFile?: string;
+  readonly language?: string;
   readonly selection?: { readonly text: string; readonly startLine: number; readonly endLine: number };
+  readonly openFiles?: readonly string[];
+  readonly problems?: readonly {
+    readonly path: string;
+    readonly line: number;
+    readonly severity: string;
+    readonly message: string;
+  }[];
 }
 
 export interface OpenFilePayload {
@@ -87,6 +95,7 @@ export type PageFrame =
   | Frame<"open_file", OpenFilePayload>
   | Frame<"save", SavePayload>
   | Frame<"show_terminal", { readonly sessionId: string; readonly toolId: string }>
+  | Frame<"show_tour", { readonly sessionId: string; readonly toolId: string; readonly step: number }>
   | Frame<"reload", null>
   | Frame<"front", { readonly sessionId: string }>
   | Frame<"mend_builds", null>

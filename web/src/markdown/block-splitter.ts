@@ -30,7 +30,7 @@ export class BlockSplitter {
   #settled = 0;
   /** The text behind the settled blocks, or behind the opening fence of the code that is open. */
   #region = "";
-  /** How much of the region has been parsed without finding anything to settle. */
+  /** Length of the region that was parsed without finding anything to settle. */
   #parsed = 0;
   #code: FencedCode | undefined;
   #continued = false;
@@ -46,7 +46,7 @@ export class BlockSplitter {
     return this.#blocks;
   }
 
-  /** How many of the blocks, from the first, will not change any more. */
+  /** Number of blocks, from the first, that will not change any more. */
   get settled(): number {
     return this.#settled;
   }

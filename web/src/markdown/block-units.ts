@@ -12,7 +12,7 @@ export interface BlockUnit {
 
 export interface ParsedLines {
   readonly units: readonly BlockUnit[];
-  /** Where each line begins, and where the text ends. */
+  /** Start of each line, and the end of the text. */
   readonly offsets: readonly number[];
 }
 

@@ -30,7 +30,7 @@ function createParser(): ReturnType<typeof MarkdownIt> {
   return markdown;
 }
 
-/** As the parser's own, but text made of brackets, which costs the square of its length, stays as it is. */
+/** The parser's own rule, except that text made of brackets, which would take quadratic time, is left as it is. */
 function parseInline(state: StateCore): void {
   for (const token of state.tokens) {
     if (token.type === "inline" && token.children !== null) {

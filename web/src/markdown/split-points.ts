@@ -15,9 +15,9 @@ export interface SplitLimits {
 
 export interface SplitPoint {
   readonly line: number;
-  /** How many of the unit's first lines the rest needs to be understood: a table's head. */
+  /** Number of first lines that the rest depends on: a table's head. */
   readonly headLines: number;
-  /** How many items of an ordered list stand before the seam. */
+  /** Number of items of an ordered list before the seam. */
   readonly items: number | undefined;
 }
 
@@ -97,7 +97,7 @@ function lineAt(search: Search, line: number): string {
   return search.text.slice(search.offsets[line], search.offsets[line + 1]);
 }
 
-/** Where to cut if there is no better place, which people's own writing never needs. */
+/** Last resort for a cut, which text written by people never needs. */
 export function forcedCut(text: string, { hard, line }: SplitLimits): number | undefined {
   let start = 0;
   while (start + line < text.length && start + line <= hard) {
@@ -110,7 +110,7 @@ export function forcedCut(text: string, { hard, line }: SplitLimits): number | u
   return text.length > hard ? text.lastIndexOf("\n", hard - 1) + 1 : undefined;
 }
 
-/** How much of a part of a long line to take: whole words if there are any, and never half a character. */
+/** Length to take of a long line: whole words if there are any, and never half a character. */
 function wordEnd(part: string): number {
   const space = part.lastIndexOf(" ") + 1;
   if (space > part.length / 2) {

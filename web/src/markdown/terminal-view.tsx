@@ -14,7 +14,7 @@ const FEED = 32_768;
 const LINES_IN_PART = 25;
 /** Of longer output the end is shown, until the reader asks for all of it. */
 const MANY_LINES = 2_000;
-/** How near to the end the reader must be for the view to follow it, in pixels. */
+/** Largest distance from the end, in pixels, at which the view follows it. */
 const NEAR = 8;
 
 export class TerminalView {

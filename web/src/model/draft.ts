@@ -31,7 +31,7 @@ export interface DraftPorts {
   isSending(text: string): boolean;
 }
 
-/** What a stored text was typed over: the server's text, and the last event of the session. */
+/** Base of a stored text: the server's text at that time, and the last event of the session. */
 interface DraftOrigin {
   readonly text: string;
   readonly seq: number;

@@ -21,7 +21,7 @@ export interface PatchHunk {
   readonly oldLines: number;
   readonly newStart: number;
   readonly newLines: number;
-  /** Where in the program it stands, as the patch says. */
+  /** Enclosing function or class, as the patch names it. */
   readonly heading: string;
   readonly lines: readonly PatchLine[];
 }

@@ -43,7 +43,7 @@ export class Review {
   readonly actions: ReviewActions;
   readonly status: ReviewStatus;
   readonly problems: ProposalProblems;
-  /** As it stands now; undefined if none is looked at. */
+  /** Current state of the proposal under review; undefined if there is none. */
   readonly proposal: ReadonlySignal<ProposalUpdated | undefined>;
   readonly selection: ReadonlySignal<ReviewSelection>;
   readonly #session: SessionModel;

@@ -7,6 +7,7 @@ import {
   type Event,
   type ProposalUpdated,
   type StateChanged,
+  type TitleUpdated,
   type UsageUpdated,
 } from "../generated/portico/v1/events_pb";
 
@@ -24,7 +25,7 @@ export function applyEvent(detail: SessionDetail, event: Event): SessionDetail {
     case "stateChanged":
       return withSummary(detail, stateOf(payload.value));
     case "titleUpdated":
-      return withSummary(detail, { title: payload.value.title });
+      return withTitle(detail, payload.value);
     case "promptSubmitted":
       return withSummary(detail, { isNew: false, state: TurnState.STARTING });
     case "commandsUpdated":
@@ -83,6 +84,12 @@ function stateOf({ state, agentSession }: StateChanged): Partial<Summary> {
 }
 
 type Summary = NonNullable<SessionDetail["summary"]>;
+
+/** A title of the person stays, whatever the agent says later. */
+function withTitle(detail: SessionDetail, { title, byPerson }: TitleUpdated): SessionDetail {
+  const named = detail.summary?.named === true;
+  return named && !byPerson ? detail : withSummary(detail, { title, named: byPerson });
+}
 
 function withSummary(detail: SessionDetail, change: Partial<Summary>): SessionDetail {
   return detail.summary === undefined ? detail : { ...detail, summary: { ...detail.summary, ...change } };

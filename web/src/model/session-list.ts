@@ -90,6 +90,15 @@ class SessionList implements SessionListModel {
     await this.#loadingMore;
   }
 
+  async update(sessionId: string, change: { title?: string; pinned?: boolean }): Promise<void> {
+    await this.#try(async () => {
+      const { session } = await this.#gateway.client.updateSession({ sessionId, ...change });
+      if (session?.summary === undefined) return;
+      this.#changes.set(sessionId, session.summary);
+      this.#frames.flush();
+    });
+  }
+
   async remove(sessionId: string, discardProposals = false): Promise<void> {
     await this.#try(async () => {
       await this.#gateway.client.clearSession({ sessionId, discardProposals });
@@ -127,7 +136,7 @@ class SessionList implements SessionListModel {
     }
   }
 
-  /** How many a list must have, so that none that is shown goes away. */
+  /** Least number of sessions in a list, so that none that is shown disappears. */
   #loaded(): number {
     return Math.max(this.#pageSize, this.#sessions.peek().length);
   }
@@ -144,7 +153,8 @@ class SessionList implements SessionListModel {
   }
 
   async #loadMore(): Promise<void> {
-    const last = this.#sessions.peek().at(-1);
+    // A pinned one may be older than what has been loaded.
+    const last = this.#sessions.peek().findLast(({ pinned }) => !pinned);
     if (last === undefined || !this.#more.peek()) return;
     const listing = this.#listing;
     const list = await this.#list(this.#pageSize, last.sessionId);
@@ -175,7 +185,7 @@ class SessionList implements SessionListModel {
     this.#sessions.value = [...known.values()].sort((one, other) => changedAt(other) - changedAt(one));
   }
 
-  /** As the server searches: every word stands in the title, the folder or the agent. */
+  /** Matches as the server does: every word is in the title, the folder or the agent. */
   #fits({ title, workspace, agent }: SessionSummary): boolean {
     if (this.#workspace !== "" && workspace !== this.#workspace) return false;
     const text = `${title}\n${workspace}\n${agent}`.toLowerCase();

@@ -25,7 +25,7 @@ import type { Connection, Decision, Failure, Item, Outgoing, PromptItem, Session
 
 export interface SessionOptions {
   readonly environment?: Environment;
-  /** How many events a page of the timeline has. */
+  /** Events on a page of the timeline. */
   readonly pageSize?: number;
 }
 
@@ -156,11 +156,6 @@ class Session implements SessionModel {
     await this.#try(() => this.#gateway.client.stopTurn({ sessionId: this.id, force }));
   }
 
-  async resume(): Promise<void> {
-    const resumed = await this.#try(() => this.#gateway.client.resumeSession({ sessionId: this.id }));
-    if (resumed?.session !== undefined) this.#feed.accept(resumed.session);
-  }
-
   async stopCommand(terminalId: string): Promise<void> {
     await this.#try(() => this.#gateway.client.stopCommand({ sessionId: this.id, terminalId }));
   }
@@ -169,9 +164,12 @@ class Session implements SessionModel {
     await this.#try(() => this.#gateway.client.discardTurn({ sessionId: this.id }));
   }
 
-  async decide(decisions: readonly Decision[]): Promise<void> {
+  async decide(decisions: readonly Decision[], reason = ""): Promise<void> {
     const value = { decisions: [...decisions] };
-    await this.#try(() => this.#submit({ case: "permissionDecisions", value }));
+    await this.#try(async () => {
+      await this.#submit({ case: "permissionDecisions", value });
+      if (reason !== "") await this.#deliver({ text: reason, attachments: [] }, () => undefined);
+    });
   }
 
   async reply(requestId: string, action: keyof typeof ACTIONS, content: object = {}): Promise<void> {
@@ -205,6 +203,10 @@ class Session implements SessionModel {
 
   async unqueue(promptId: string): Promise<void> {
     await this.#try(() => this.#submit({ case: "queueRemoval", value: { promptId } }));
+  }
+
+  async changeQueued(promptId: string, change: { text?: string; place?: number }): Promise<void> {
+    await this.#try(() => this.#submit({ case: "queueChange", value: { promptId, ...change } }));
   }
 
   async sendQueued(promptId: string): Promise<void> {

@@ -5,7 +5,7 @@ import type { Memory } from "../gateway/gateway";
 import { asRecord } from "./json";
 
 const KEY = "tabs";
-/** How many closed tabs can be opened again. */
+/** Number of closed tabs that can be opened again. */
 const REMEMBERED = 20;
 
 export interface Tabs {

@@ -66,7 +66,7 @@ export interface PromptItem extends ItemBase {
   readonly type: "prompt";
   readonly text: string;
   readonly blocks: readonly ContentBlock[];
-  /** How the folder was before this was asked, where that was kept. */
+  /** Checkpoint of the folder before this prompt, if one was taken. */
   readonly checkpoint?: CheckpointCreated;
 }
 
@@ -110,6 +110,8 @@ export interface ToolItem extends ItemBase {
   readonly partial: boolean;
   /** Its turn ended before it did: nothing more will come. */
   readonly abandoned: boolean;
+  /** The request that allowed it, which has no row of its own then. */
+  readonly permission?: PermissionItem;
 }
 
 export interface TerminalText {
@@ -147,7 +149,7 @@ export interface ErrorItem extends ItemBase {
   readonly error: ErrorReported;
 }
 
-/** How a turn ended, when that is worth a line: canceled, interrupted, out of tokens, long. */
+/** End of a turn, if it is worth a line: canceled, interrupted, out of tokens, long. */
 export interface EndItem extends ItemBase {
   readonly type: "end";
   readonly ended: TurnEnded;
@@ -237,9 +239,10 @@ export interface SessionModel {
   stop(force?: boolean): Promise<void>;
   /** Ends one command of the agent; the turn goes on. */
   stopCommand(terminalId: string): Promise<void>;
-  resume(): Promise<void>;
+  /** Gives up an interrupted turn. */
   discard(): Promise<void>;
-  decide(decisions: readonly Decision[]): Promise<void>;
+  /** Answers requests. A reason is for the agent: it is sent as the next prompt. */
+  decide(decisions: readonly Decision[], reason?: string): Promise<void>;
   reply(requestId: string, action: "accept" | "decline" | "cancel", content?: object): Promise<void>;
   setOption(optionId: string, value: string | boolean): Promise<void>;
   listComponents(): Promise<readonly Component[] | undefined>;
@@ -248,7 +251,9 @@ export interface SessionModel {
   /** Lets changes reach the files another way from now on. */
   setMode(mode: ReviewMode): Promise<void>;
   unqueue(promptId: string): Promise<void>;
-  /** Sends a prompt that waits in the queue. */
+  /** Gives a queued prompt another text, or another place in the queue. */
+  changeQueued(promptId: string, change: { readonly text?: string; readonly place?: number }): Promise<void>;
+  /** Sends a prompt that waits in the queue, in place of the current turn. */
   sendQueued(promptId: string): Promise<void>;
   writeTodos(todos: readonly Todo[]): Promise<void>;
   /** Undefined: the server did not tell. */
@@ -268,6 +273,8 @@ export interface Decision {
   readonly requestId: string;
   readonly optionId: string;
   readonly scope: PermissionScope;
+  /** The rule to keep; without it, the one of the request. */
+  readonly rule?: string;
 }
 
 /** The list of sessions, live. */
@@ -279,6 +286,8 @@ export interface SessionListModel {
   /** The last call that failed and has not been dismissed. */
   readonly failure: Signal<Failure | undefined>;
   loadMore(): Promise<void>;
+  /** Renames a session, or pins it to the top. */
+  update(sessionId: string, change: { readonly title?: string; readonly pinned?: boolean }): Promise<void>;
   /** With what it proposes only if that is said; otherwise the server leaves such a session alone. */
   remove(sessionId: string, discardProposals?: boolean): Promise<void>;
   dispose(): void;

@@ -7,7 +7,7 @@ import type { ProposedFile } from "../generated/portico/v1/events_pb";
 export interface UnfinishedWork {
   /** Changes that the person has not decided on. */
   readonly files: readonly ProposedFile[];
-  /** How many files there are beyond those. */
+  /** Number of files beyond those. */
   readonly unlisted: number;
   /** The branch that is not finished, if the session works in the person's folder on one. */
   readonly branch: string;

@@ -6,7 +6,7 @@ import type { SessionModel } from "../../model/types";
 import { shortPath } from "../timeline/short-path";
 import { formatSize, type Attachment } from "./attachments";
 import type { Composition } from "./composition";
-import { lineRange } from "./context-attachments";
+import { lineRange, type SharedContext } from "./context-attachments";
 import { fileIcon } from "./file-icons";
 import { mentionRanges } from "./mentions";
 import type { PromptEditor } from "./prompt-editor";
@@ -26,17 +26,18 @@ export function AttachmentChips({ session, gateway, composition, editor }: Chips
   const leftOut = useComputed(
     () => (composition.takesImages.value ?? session.detail.value?.promptCapabilities?.image) === false,
   );
-  const { activeFile, selection } = context ?? {};
+  const { activeFile, language = "", selection, openFiles = [], problems = [] } = context ?? {};
   const folder = session.detail.value?.summary?.workspace ?? "";
   const selected = selection !== undefined && selection.text !== "";
-  if (activeFile === undefined && !selected && mentioned.length + attachments.length === 0) return null;
+  const shown = openFiles.length + problems.length + mentioned.length + attachments.length;
+  if (activeFile === undefined && !selected && shown === 0) return null;
   return (
     <ul class="p-chips" aria-label="Attachments">
       {activeFile !== undefined && (
         <ContextChip
           what="file"
           text={baseName(activeFile)}
-          title={shortPath(activeFile, folder)}
+          title={`${shortPath(activeFile, folder)} ${language}`.trim()}
           composition={composition}
         />
       )}
@@ -45,6 +46,25 @@ export function AttachmentChips({ session, gateway, composition, editor }: Chips
           what="selection"
           text={`Selection, ${lineRange(selection)}`}
           title={selection.text.slice(0, 500)}
+          composition={composition}
+        />
+      )}
+      {openFiles.length > 0 && (
+        <ContextChip
+          what="tabs"
+          text={openFiles.length === 1 ? "1 open tab" : `${openFiles.length} open tabs`}
+          title={openFiles.map((path) => shortPath(path, folder)).join("\n")}
+          composition={composition}
+        />
+      )}
+      {problems.length > 0 && (
+        <ContextChip
+          what="problems"
+          text={problems.length === 1 ? "1 problem" : `${problems.length} problems`}
+          title={problems
+            .map(({ message }) => message)
+            .join("\n")
+            .slice(0, 500)}
           composition={composition}
         />
       )}
@@ -79,7 +99,7 @@ export function AttachmentChips({ session, gateway, composition, editor }: Chips
 }
 
 interface ContextChipProps {
-  readonly what: "file" | "selection";
+  readonly what: keyof SharedContext;
   readonly text: string;
   readonly title: string;
   readonly composition: Composition;
@@ -95,8 +115,8 @@ function ContextChip({ what, text, title, composition }: ContextChipProps) {
         class={`p-chip p-chip-context${on ? "" : " p-chip-off"}`}
         aria-pressed={on}
         aria-label={name}
-        title={`${name}. ${on ? "Included in this prompt; click to leave it out." : "Left out of this prompt; click to include it."}\n${title}`}
-        onClick={() => (composition.shared.value = { ...composition.shared.peek(), [what]: !on })}
+        title={`${name}. ${on ? "Included in prompts; click to leave it out." : "Left out of prompts; click to include it."}\n${title}`}
+        onClick={() => composition.share(what, !on)}
       >
         <i class={`codicon codicon-${on ? "eye" : "eye-closed"}`} aria-hidden="true" />
         <span class="p-chip-name">{text}</span>

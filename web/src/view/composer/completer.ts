@@ -45,7 +45,7 @@ export class Completer {
   readonly #ports: CompleterPorts;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #search = 0;
-  /** As they were found last. */
+  /** Prompts as last listed. */
   #prompts: readonly KeptPrompt[] = [];
   /** The text after a slash, whether anything matches or not. */
   #command: Trigger | undefined;

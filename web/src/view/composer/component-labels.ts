@@ -16,14 +16,14 @@ export function componentIcon(state: ComponentState): string {
   }
 }
 
-/** What it does, or why it does not. */
+/** Summary of a component that is on, or the reason why it is off. */
 export function componentDetail({ state, reason, summary }: Component): string {
   if (state === ComponentState.FAILED) return `Failed: ${reason}`;
   if (state === ComponentState.IDLE) return `Idle: ${reason}`;
   return summary;
 }
 
-/** What has switched it on or off. Empty: nothing has. */
+/** Source of the switch that turned it on or off; empty if there is none. */
 export function switchedBy({ state, reason }: Component): string {
   const isSwitched = state === ComponentState.ON || state === ComponentState.OFF;
   return isSwitched && reason !== "default" ? reason : "";

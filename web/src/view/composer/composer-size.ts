@@ -15,12 +15,12 @@ const SWITCH = 28;
 const WIDEST = 180;
 const MENU = 28;
 
-/** How wide a choice with these words is. */
+/** Width of a choice with this label. */
 export function choiceWidth(words: string, isSwitch = false): number {
   return Math.min(WIDEST, words.length * LETTER + AROUND_LETTERS + (isSwitch ? SWITCH : 0));
 }
 
-/** How many choices of these widths stand in the row of a composer before the others go into a menu. */
+/** Number of choices of these widths that fit the row of the composer; the others go into a menu. */
 export function countFitting(width: number, choices: readonly number[]): number {
   const room = width - (width < NARROW ? OTHERS_IF_NARROW : OTHERS);
   const needed = (count: number): number => choices.slice(0, count).reduce((sum, one) => sum + one, 0);

@@ -17,6 +17,7 @@ import { CompletionMenu } from "./completion-menu";
 import { compositionOf, type Composition } from "./composition";
 import { DropZone } from "./drop-zone";
 import { FolderNote } from "./folder-note";
+import { FirstWriteNote } from "../review/first-write-note";
 import { ComposerHints } from "./composer-hints";
 import { mentionText } from "./mentions";
 import { ContextMeter } from "./context-meter";
@@ -94,8 +95,9 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
   return (
     <section class="p-composer" aria-label="Composer" ref={frame}>
       <ComposerNotes session={session} composition={composition} agent={agent} editor={editor} />
+      <FirstWriteNote session={session} gateway={gateway} />
       <FolderNote session={session} gateway={gateway} writer={writer} onNewSession={onNewSession} />
-      <PromptQueue session={session} editor={editor} writer={writer} />
+      <PromptQueue session={session} writer={writer} />
       <DropZone
         composition={composition}
         closed={isOpenElsewhere}

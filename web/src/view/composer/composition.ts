@@ -1,13 +1,18 @@
 // A prompt being composed, and its sending. The text is the session's draft. It belongs to the session, so it survives
 // switching tabs.
 
-import { effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
+import { effect, signal, untracked, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";
 import type { Outgoing, SessionModel } from "../../model/types";
 import { preferencesOf, type SendKey } from "../preferences";
 import { displayName, isPicture, namePasted, refusalReason, type Attachment } from "./attachments";
 import { PromptBlanks } from "./prompt-blanks";
-import { contextAttachments, SHARE_ALL, type SharedContext } from "./context-attachments";
+import {
+  contextAttachments,
+  rememberContext,
+  rememberedContext,
+  type SharedContext,
+} from "./context-attachments";
 import { MentionedFiles } from "./mentioned-files";
 import { PromptHistory } from "./prompt-history";
 import { isConnected } from "../../model/reconnector";
@@ -22,14 +27,14 @@ interface WaitingPrompt {
 
 export class Composition {
   readonly attachments = signal<readonly Attachment[]>([]);
-  readonly shared = signal<SharedContext>(SHARE_ALL);
+  readonly shared: Signal<SharedContext>;
   /** Why a file was not taken. */
   readonly attachmentError = signal<string | undefined>(undefined);
   readonly sending = signal(false);
   readonly waiting = signal<WaitingPrompt | undefined>(undefined);
   /** Whether the agent takes images, once it was asked for the sake of one. */
   readonly takesImages = signal<boolean | undefined>(undefined);
-  /** How many prompts this page has ever sent. */
+  /** Number of prompts that this page has sent so far. */
   readonly sends = signal(0);
   /** The key that sends, as the person wants it. */
   readonly sendKey: ReadonlySignal<SendKey>;
@@ -44,6 +49,7 @@ export class Composition {
   constructor(session: SessionModel, gateway: Gateway) {
     this.#session = session;
     this.#gateway = gateway;
+    this.shared = signal(rememberedContext(gateway.memory));
     this.sendKey = preferencesOf(gateway.memory).sendKey;
     this.files = new MentionedFiles(session);
     this.history = new PromptHistory(() =>
@@ -73,6 +79,12 @@ export class Composition {
     for (const file of files) await this.#attachOne(file, pasted);
     if (this.attachments.peek().some(({ mimeType }) => mimeType.startsWith("image/")))
       await this.#askForImages();
+  }
+
+  /** Shares a part of the editor's context from now on, or leaves it out. */
+  share(part: keyof SharedContext, on: boolean): void {
+    this.shared.value = { ...this.shared.peek(), [part]: on };
+    rememberContext(this.#gateway.memory, this.shared.peek());
   }
 
   detach(id: number): void {
@@ -140,7 +152,6 @@ export class Composition {
 
   #sent(ids: ReadonlySet<number>): void {
     this.#drop(({ id }) => ids.has(id));
-    this.shared.value = SHARE_ALL;
     this.attachmentError.value = undefined;
     this.sends.value++;
     this.#gateway.memory.set(SENDS, this.sends.peek());

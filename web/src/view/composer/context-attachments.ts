@@ -1,6 +1,6 @@
-// Active file and selection of the editor as attachments of a prompt.
+// Active file, selection, open tabs and problems of the editor as attachments of a prompt.
 
-import type { EditorContext } from "../../gateway/gateway";
+import type { EditorContext, Memory } from "../../gateway/gateway";
 import type { OutgoingAttachment } from "../../model/types";
 import { shortPath } from "../timeline/short-path";
 
@@ -8,9 +8,23 @@ import { shortPath } from "../timeline/short-path";
 export interface SharedContext {
   readonly file: boolean;
   readonly selection: boolean;
+  readonly tabs: boolean;
+  readonly problems: boolean;
 }
 
-export const SHARE_ALL: SharedContext = { file: true, selection: true };
+/** What is shared until the person chooses otherwise. */
+export const USUALLY_SHARED: SharedContext = { file: true, selection: true, tabs: false, problems: false };
+const SHARED = "shared context";
+
+/** The person's last choice, which holds in every session of this editor. */
+export function rememberedContext(memory: Memory): SharedContext {
+  const kept = memory.get(SHARED);
+  return typeof kept === "object" && kept !== null ? { ...USUALLY_SHARED, ...kept } : USUALLY_SHARED;
+}
+
+export function rememberContext(memory: Memory, shared: SharedContext): void {
+  memory.set(SHARED, shared);
+}
 
 export function lineRange(selection: NonNullable<EditorContext["selection"]>): string {
   const { startLine, endLine } = selection;
@@ -27,14 +41,32 @@ export function contextAttachments(
   shared: SharedContext,
   folder: string,
 ): OutgoingAttachment[] {
-  const { selection } = context ?? {};
+  const { openFiles = [], problems = [] } = context ?? {};
+  const found = activeAttachments(context, shared, folder);
+  if (shared.tabs && openFiles.length > 0)
+    found.push(note("Open tabs in the editor", openFiles.map((path) => shortPath(path, folder)).join("\n")));
+  if (shared.problems && problems.length > 0) {
+    const lines = problems.map(
+      ({ path, line, severity, message }) => `${shortPath(path, folder)}:${line}: ${severity}: ${message}`,
+    );
+    found.push(note("Problems in the editor", lines.join("\n")));
+  }
+  return found;
+}
+
+function activeAttachments(
+  context: EditorContext | undefined,
+  shared: SharedContext,
+  folder: string,
+): OutgoingAttachment[] {
+  const { selection, language = "" } = context ?? {};
   const activeFile = context?.activeFile && shortPath(context.activeFile, folder);
   if (selection !== undefined && selection.text !== "" && shared.selection) {
     const place = activeFile === undefined ? lineRange(selection) : `${activeFile}, ${lineRange(selection)}`;
     return [note(`Selected in the editor: ${place}`, selection.text)];
   }
   if (activeFile === undefined || !shared.file) return [];
-  return [note("Open in the editor", activeFile)];
+  return [note("Open in the editor", language === "" ? activeFile : `${activeFile} (${language})`)];
 }
 
 function note(name: string, text: string): OutgoingAttachment {

@@ -1,6 +1,6 @@
 // Keyboard navigation in lists.
 
-/** Where a key leads from a place, going round at the ends; undefined for a key that leads nowhere. */
+/** Index after a navigation key, wrapping around at the ends; undefined for any other key. */
 export function indexAfterKey(key: string, count: number, from: number): number | undefined {
   switch (key) {
     case "ArrowDown":

@@ -3,7 +3,7 @@
 
 export interface Mention {
   readonly path: string;
-  /** Where it stands in the text, from the @ to behind its last character. */
+  /** Range in the text, from the @ to after the last character. */
   readonly start: number;
   readonly end: number;
 }

@@ -2,7 +2,7 @@
 
 export class PromptHistory {
   readonly #prompts: () => readonly string[];
-  /** How many prompts back; 0 is the person's own draft. */
+  /** Steps back in the history; 0 is the current draft. */
   #back = 0;
   #aside = "";
   #shown: string | undefined;

@@ -1,25 +1,31 @@
 // Queued prompts, above the composer.
 
-import { useComputed, type ReadonlySignal } from "@preact/signals";
+import { useSignal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import type { QueuedPrompt, SessionSummary } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
-import type { PromptEditor } from "./prompt-editor";
-import { isActive } from "../shell/turn-state";
+import { IconButton } from "../timeline/elements";
 
 interface QueueProps {
   readonly session: SessionModel;
-  readonly editor: PromptEditor;
+  /** Another session that writes in the folder, so that nothing can be sent now. */
   readonly writer: ReadonlySignal<SessionSummary | undefined>;
 }
 
-export function PromptQueue({ session, editor, writer }: QueueProps) {
+export function PromptQueue({ session, writer }: QueueProps) {
   const queue = session.drafts.value?.queue ?? [];
   if (queue.length === 0) return null;
-  const stands = !isActive(session.state.value) && writer.value === undefined;
   return (
     <ol class="p-queue" aria-label="Queued prompts">
-      {queue.map((prompt) => (
-        <QueuedRow key={prompt.promptId} prompt={prompt} session={session} editor={editor} stands={stands} />
+      {queue.map((prompt, place) => (
+        <QueuedRow
+          key={prompt.promptId}
+          prompt={prompt}
+          place={place}
+          isLast={place === queue.length - 1}
+          canSend={writer.value === undefined}
+          session={session}
+        />
       ))}
     </ol>
   );
@@ -27,21 +33,18 @@ export function PromptQueue({ session, editor, writer }: QueueProps) {
 
 interface QueuedProps {
   readonly prompt: QueuedPrompt;
+  readonly place: number;
+  readonly isLast: boolean;
+  readonly canSend: boolean;
   readonly session: SessionModel;
-  readonly editor: PromptEditor;
-  /** No turn is under way that it could wait for, here or in the same folder. */
-  readonly stands: boolean;
 }
 
-function QueuedRow({ prompt, session, editor, stands }: QueuedProps) {
+function QueuedRow({ prompt, place, isLast, canSend, session }: QueuedProps) {
   const { promptId, text, attachments } = prompt;
-  const edit = (): void => {
-    if (editor.text.trim() !== "") return;
-    // First the words into the draft, then out of the queue: whatever fails in between, they are somewhere.
-    editor.replaceAll(text);
-    void session.unqueue(promptId);
-  };
+  const editing = useSignal(false);
+  if (editing.value) return <QueuedEditor prompt={prompt} session={session} editing={editing} />;
   const words = text.trim() === "" ? "Attachments only" : text;
+  const move = (to: number) => (): void => void session.changeQueued(promptId, { place: to });
   return (
     <li class="p-queued">
       <i class="codicon codicon-list-ordered" aria-hidden="true" />
@@ -54,51 +57,59 @@ function QueuedRow({ prompt, session, editor, stands }: QueuedProps) {
           {attachments}
         </span>
       )}
-      {stands && (
+      {canSend && (
         <button
           type="button"
           class="p-link-button p-queued-send"
+          title="Stop the current turn and send this"
           onClick={() => void session.sendQueued(promptId)}
         >
           Send now
         </button>
       )}
-      {attachments === 0 && <EditButton session={session} words={words} edit={edit} />}
-      <button
-        type="button"
-        class="p-icon-button"
-        title="Remove"
-        aria-label={`Remove: ${words}`}
-        onClick={() => void session.unqueue(promptId)}
-      >
-        <i class="codicon codicon-close" aria-hidden="true" />
-      </button>
+      {place > 0 && <IconButton icon="arrow-up" label={`Move up: ${words}`} act={move(place - 1)} />}
+      {!isLast && <IconButton icon="arrow-down" label={`Move down: ${words}`} act={move(place + 1)} />}
+      <IconButton icon="edit" label={`Edit: ${words}`} act={() => (editing.value = true)} />
+      <IconButton icon="close" label={`Remove: ${words}`} act={() => void session.unqueue(promptId)} />
     </li>
   );
 }
 
-interface EditButtonProps {
+interface QueuedEditorProps {
+  readonly prompt: QueuedPrompt;
   readonly session: SessionModel;
-  readonly words: string;
-  readonly edit: () => void;
+  readonly editing: Signal<boolean>;
 }
 
-function EditButton({ session, words, edit }: EditButtonProps) {
-  const free = useIsEmpty(session);
+function QueuedEditor({ prompt, session, editing }: QueuedEditorProps) {
+  const text = useSignal(prompt.text);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const save = (): void => {
+    void session.changeQueued(prompt.promptId, { text: text.peek() });
+    editing.value = false;
+  };
   return (
-    <button
-      type="button"
-      class="p-icon-button"
-      title={free.value ? "Edit" : "Send or clear the composer first"}
-      aria-label={`Edit: ${words}`}
-      disabled={!free.value}
-      onClick={edit}
-    >
-      <i class="codicon codicon-edit" aria-hidden="true" />
-    </button>
+    <li class="p-queued">
+      <textarea
+        ref={field}
+        class="p-field"
+        rows={2}
+        aria-label="Queued prompt"
+        value={text.value}
+        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.isComposing) return;
+          if (event.key === "Escape") editing.value = false;
+          else if (event.key === "Enter" && !event.shiftKey) save();
+          else return;
+          event.preventDefault();
+        }}
+      />
+      <button type="button" class="p-link-button" onClick={save}>
+        Save
+      </button>
+      <IconButton icon="close" label="Cancel" act={() => (editing.value = false)} />
+    </li>
   );
-}
-
-function useIsEmpty(session: SessionModel): ReadonlySignal<boolean> {
-  return useComputed(() => session.draft.value.trim() === "");
 }

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Gateway } from "../../gateway/gateway";
-import type { Provider } from "../../generated/portico/v1/agent_pb";
+import type { FoundModelServer, Provider } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import { KeyForm } from "../cards/key-form";
 import { CodeField, KeyField } from "../cards/key-field";
@@ -12,8 +12,9 @@ import { Dialog } from "../dialog";
 import { DownloadOffer } from "./download-offer";
 import { ModelConnector } from "./model-connector";
 import { Form, FormProblem } from "../form";
+import { FoundServers, ServerForm } from "./server-form";
 
-interface ConnectDialogProps {
+export interface ConnectDialogProps {
   readonly gateway: Gateway;
   readonly session: SessionModel | undefined;
   readonly onLeave: () => void;
@@ -22,6 +23,7 @@ interface ConnectDialogProps {
 export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps) {
   const connecting = useMemo(() => new ModelConnector(gateway, session), [gateway, session]);
   const named = useSignal("");
+  const server = useSignal<FoundModelServer | undefined>(undefined);
   useEffect(() => {
     void connecting.begin();
     return () => connecting.leave();
@@ -32,33 +34,46 @@ export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps)
   const provider = providers.find(({ name }) => name === (named.value === "" ? current : named.value));
   const shown = provider ?? providers[0];
   const isOther = named.value === OTHER;
+  const isServer = named.value === SERVER;
+  const choose = (name: string, found?: FoundModelServer): void => {
+    named.value = name;
+    server.value = found;
+    connecting.served.value = [];
+    connecting.stage.value = { state: "asking" };
+  };
   return (
     <Dialog title="Connect a model" kind="connect" onLeave={onLeave}>
+      <FoundServers servers={connecting.found.value} onChoose={(found) => choose(SERVER, found)} />
       {offers.map((download) => (
         <DownloadOffer key={download.name} download={download} connecting={connecting} />
       ))}
       {shown !== undefined && (
         <ProviderChoice
           providers={providers}
-          value={isOther ? OTHER : shown.name}
-          onChange={(name) => {
-            named.value = name;
-            connecting.stage.value = { state: "asking" };
-          }}
+          value={isOther || isServer ? named.value : shown.name}
+          onChange={choose}
         />
       )}
       {isOther && <KeyForm agent="" hint="" gateway={gateway} />}
-      {!isOther && shown !== undefined && canConnect(shown) && (
-        <ModelForm key={shown.name} provider={shown} connecting={connecting} gateway={gateway} />
+      {isServer && (
+        <ServerForm
+          key={server.value?.server?.address ?? ""}
+          chosen={server.value}
+          connecting={connecting}
+          gateway={gateway}
+        />
       )}
-      {!isOther && shown !== undefined && !canConnect(shown) && <p>{`${shown.title}: ${shown.detail}`}</p>}
+      {!isOther && !isServer && shown !== undefined && (
+        <ProviderForm key={shown.name} provider={shown} connecting={connecting} gateway={gateway} />
+      )}
       <ConnectProgress connecting={connecting} />
     </Dialog>
   );
 }
 
-/** In place of a provider: a key for another agent. */
+/** In place of a provider: a key for another agent, and a server of the person's own. */
 const OTHER = "\u0000other";
+const SERVER = "\u0000server";
 
 /** Providers that must be installed or downloaded need more than a key. */
 function canConnect({ ready, needsKey }: Provider): boolean {
@@ -89,6 +104,7 @@ function ProviderChoice({ providers, value, onChange }: ProviderChoiceProps) {
             {ready ? `${title} ✓` : title}
           </option>
         ))}
+        <option value={SERVER}>Another server…</option>
         <option value={OTHER}>Key for another agent…</option>
       </select>
     </label>
@@ -99,6 +115,11 @@ interface ModelFormProps {
   readonly provider: Provider;
   readonly connecting: ModelConnector;
   readonly gateway: Gateway;
+}
+
+function ProviderForm(props: ModelFormProps) {
+  const { provider } = props;
+  return canConnect(provider) ? <ModelForm {...props} /> : <p>{`${provider.title}: ${provider.detail}`}</p>;
 }
 
 function ModelForm({ provider, connecting, gateway }: ModelFormProps) {

@@ -1,9 +1,11 @@
-// Connects a model: stores the key, tests that the model answers, and sets it for Porter.
+// Connects a model: tests that it answers, then stores the key and sets it for Porter.
 
 import { signal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";
 import {
+  KeyVerdict,
   ModelRole,
+  type FoundModelServer,
   type ModelDownload,
   type Provider,
   type PullModelResponse,
@@ -18,9 +20,28 @@ export type ConnectStage =
 export interface ConnectRequest {
   readonly provider: Provider;
   readonly key: string;
-  /** As its provider calls it. */
+  /** The provider's name for the model. */
   readonly model: string;
 }
+
+export interface ServerRequest {
+  readonly address: string;
+  /** The API that it speaks. */
+  readonly kind: "openai-chat" | "anthropic";
+  /** Empty: it needs none. */
+  readonly key: string;
+  /** Empty: the only one that it has. */
+  readonly model: string;
+}
+
+/** What a request tries before it is stored. */
+interface Trial {
+  readonly key: string;
+  readonly server?: { readonly address: string; readonly kind: string };
+}
+
+/** A reason in words for the person. */
+class ConnectProblem extends Error {}
 
 const QUESTION = "Answer with one word: are you there?";
 /** The choice of an agent's option that follows the settings. */
@@ -33,6 +54,10 @@ export class ModelConnector {
   readonly stage = signal<ConnectStage>({ state: "busy", words: "Loading providers…" });
   /** Of the download in progress. */
   readonly progress = signal<PullModelResponse | undefined>(undefined);
+  /** Servers of models that run on this machine. */
+  readonly found = signal<readonly FoundModelServer[]>([]);
+  /** Models of the server that was asked last, if it has several. */
+  readonly served = signal<readonly string[]>([]);
   readonly #gateway: Gateway;
   readonly #session: SessionModel | undefined;
   readonly #leaving = new AbortController();
@@ -47,18 +72,43 @@ export class ModelConnector {
     await this.#attempt(async () => {
       await this.#look();
       this.stage.value = { state: "asking" };
+      const { signal } = this.#leaving;
+      this.found.value = (await this.#gateway.client.findModelServers({}, { signal })).servers;
     });
   }
 
   async connect({ provider, key, model }: ConnectRequest): Promise<void> {
     const name = `${provider.name}:${model}`;
     await this.#attempt(async () => {
-      if (key !== "") {
-        this.#isBusy("Saving the key…");
-        const { problem } = await storeKey(this.#gateway, provider.keyVariable, key);
-        if (problem !== "") throw new Error(problem);
-      }
+      await this.#test(name, { key });
+      await this.#store(provider.keyVariable, key);
       await this.#choose(name);
+    });
+  }
+
+  /** Connects a server of the person's own. Without a model, one with several is asked which there are. */
+  async connectServer({ address, kind, key, model }: ServerRequest): Promise<void> {
+    await this.#attempt(async () => {
+      this.#isBusy(`Asking ${address}…`);
+      const server = { address, kind };
+      const { client } = this.#gateway;
+      const found = await client.checkProvider({ workspace: this.#workspace, key, server });
+      if (found.verdict === KeyVerdict.REFUSED)
+        throw new ConnectProblem(key === "" ? `${address} needs a key.` : found.detail);
+      if (model === "" && found.models.length !== 1) {
+        this.served.value = found.models;
+        throw new ConnectProblem(
+          found.models.length === 0 ? `Enter a model. ${found.detail}` : "Choose one of its models.",
+        );
+      }
+      const name = `${found.provider}:${model === "" ? (found.models[0] ?? "") : model}`;
+      await this.#test(name, { key, server });
+      await this.#store(found.keyVariable, key);
+      await this.#choose(name, [
+        [`models.${found.provider}.address`, found.address],
+        [`models.${found.provider}.kind`, kind],
+        ...(key === "" ? [] : [[`models.${found.provider}.keyVariable`, found.keyVariable] as const]),
+      ]);
     });
   }
 
@@ -73,6 +123,7 @@ export class ModelConnector {
       } finally {
         this.progress.value = undefined;
       }
+      await this.#test(name, { key: "" });
       await this.#choose(name);
     });
   }
@@ -81,7 +132,7 @@ export class ModelConnector {
   async forget({ keyVariable: name }: Provider): Promise<void> {
     await this.#attempt(async () => {
       const { done, problem } = await deleteKey(this.#gateway, name);
-      if (problem !== "") throw new Error(problem);
+      if (problem !== "") throw new ConnectProblem(problem);
       await this.#look();
       this.stage.value = { state: "done", words: done };
     });
@@ -92,11 +143,18 @@ export class ModelConnector {
     this.#leaving.abort();
   }
 
-  async #choose(name: string): Promise<void> {
-    this.#isBusy(`Testing ${name}…`);
-    await this.#ask(name);
-    const { client } = this.#gateway;
-    await client.setSettings({ settings: [{ name: "model", valueJson: JSON.stringify(name) }] });
+  async #store(variable: string, key: string): Promise<void> {
+    if (key === "") return;
+    this.#isBusy("Saving the key…");
+    const { problem } = await storeKey(this.#gateway, variable, key);
+    if (problem !== "") throw new ConnectProblem(problem);
+  }
+
+  async #choose(name: string, others: readonly (readonly [string, string])[] = []): Promise<void> {
+    const settings = [...others, ["model", name] as const];
+    await this.#gateway.client.setSettings({
+      settings: settings.map(([setting, value]) => ({ name: setting, valueJson: JSON.stringify(value) })),
+    });
     await this.#look();
     await this.#useInFront();
     this.stage.value = { state: "done", words: this.#words(name) };
@@ -113,10 +171,12 @@ export class ModelConnector {
     this.model.value = found.model;
   }
 
-  /** The first sign of life will do. Fails in the provider's words. */
-  async #ask(model: string): Promise<void> {
+  /** The first sign of life will do. Fails in the words of the provider. */
+  async #test(model: string, trial: Trial): Promise<void> {
+    this.#isBusy(`Testing ${model}…`);
     const parts = [{ part: { case: "text" as const, value: QUESTION } }];
-    const request = { workspace: this.#workspace, model, messages: [{ role: ModelRole.USER, parts }] };
+    const messages = [{ role: ModelRole.USER, parts }];
+    const request = { workspace: this.#workspace, model, messages, ...trial };
     const { signal } = this.#leaving;
     for await (const { update } of this.#gateway.client.completeModel(request, { signal }))
       if (update.case === "text" || update.case === "thinking") return;
@@ -145,8 +205,13 @@ export class ModelConnector {
       await act();
     } catch (reason) {
       if (this.#leaving.signal.aborted) return;
-      const { message, suggestion } = failureOf(reason);
-      this.stage.value = { state: "problem", words: `${message} ${suggestion}`.trim() };
+      this.stage.value = { state: "problem", words: problemText(reason) };
     }
   }
+}
+
+function problemText(reason: unknown): string {
+  if (reason instanceof ConnectProblem) return reason.message;
+  const { message, suggestion } = failureOf(reason);
+  return `${message} ${suggestion}`.trim();
 }

@@ -1,4 +1,4 @@
-// What to do in a session of Porter without a model: connect one, or use another agent.
+// Offer in a session of Porter without a model: connect one, or use another agent.
 
 import { useComputed, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

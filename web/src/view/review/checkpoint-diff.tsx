@@ -35,7 +35,7 @@ export function useCheckpointChanges(
   return changes;
 }
 
-/** How much going back would change, in one line. */
+/** Summary of what a restore would change, in one line. */
 export function ChangesLine({ changes }: { readonly changes: CheckpointChanges }) {
   if (changes === undefined) {
     return (

@@ -44,7 +44,7 @@ export interface HiddenLines {
   readonly hasBelow: boolean;
 }
 
-/** How many lines of a gap the reader has asked for, from its upper and from its lower end. */
+/** Number of revealed lines of a gap, from its upper and its lower end. */
 export interface RevealedLines {
   readonly above: number;
   readonly below: number;

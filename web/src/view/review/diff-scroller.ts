@@ -29,7 +29,7 @@ export class DiffScroller {
   readonly #elements = new RowElements(this.#layout);
   #sections: readonly FileSection[] = [];
   #rows: readonly (DiffRow | FileSection)[] = [];
-  /** Where the head of each file stands among all rows. */
+  /** Index of the head row of each file. */
   #heads: readonly number[] = [];
   #range: RowRange = { first: 0, end: 0 };
   #scroller: HTMLElement | undefined;
@@ -39,7 +39,7 @@ export class DiffScroller {
   /** The row that the reader scrolled to. */
   #reader: { readonly row: DiffRow | FileSection; readonly room: number } | undefined;
   #width = 0;
-  /** Where it was scrolled to from here; anything else is the reader's doing. */
+  /** Last position set by code; any other one was set by the reader. */
   #scrolledTo = -1;
 
   get shown(): ReadonlySignal<ShownSections> {

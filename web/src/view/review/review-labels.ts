@@ -47,7 +47,7 @@ export function pathParts(path: string): { readonly folder: string; readonly nam
   return { folder: path.slice(0, cut), name: path.slice(cut) };
 }
 
-/** Where the changed lines of a hunk are, without the lines around them. */
+/** Line range of the changed lines of a hunk, without context. */
 export function hunkPosition(hunk: PatchHunk): string {
   const changed = hunk.lines.filter((line) => line.sign !== "same");
   const numbers = changed.flatMap((line) => line.new ?? line.old ?? []);

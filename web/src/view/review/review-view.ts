@@ -16,7 +16,7 @@ import {
   type SectionShape,
 } from "./diff-rows";
 
-/** Where the files come from, and what can be done about them; without choices they can only be looked at. */
+/** Source of the files, and the choices on them; without choices they are read-only. */
 export interface ReviewSource {
   readonly files: ReadonlySignal<readonly ProposedFile[]>;
   contents(): ProposalContents | undefined;

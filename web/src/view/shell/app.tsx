@@ -4,11 +4,13 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { withVisibleControls } from "../../markdown/direction-controls";
 import { reviewOf } from "../../model/review";
+import type { SessionSummary } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import { FailureCard, PendingBar, showRequest, type NewSession, type OnNewSession } from "../cards";
 import { writerIn } from "../cards/folder-writers";
 import { Composer } from "../composer/composer";
-import { ConnectDialog } from "../models/connect-dialog";
+import { lazy } from "../lazy";
+import { ConnectLoader } from "../models/connect-loader";
 import { connectDialogOpen } from "../models/connect-state";
 import { BranchBar } from "../review/branch-bar";
 import { ReviewBar } from "../review/review-bar";
@@ -21,12 +23,14 @@ import { focusComposer } from "./composer-focus";
 import { HandOffDialog } from "./hand-off-dialog";
 import { History } from "./history";
 import { RemovalDialog } from "./removal-dialog";
-import { SettingsDialog, type SettingsPage } from "./settings";
+import type { SettingsPage } from "./settings";
 import { onShortcut, type ShortcutTargets } from "./shortcuts";
 import { TabBar } from "./tab-bar";
 import { FailureToast, RemovalToasts } from "./toasts";
 import { useWideLayout } from "./wide-layout";
 import { IconButton } from "../timeline/elements";
+
+const SettingsDialog = lazy(() => import("./settings").then((module) => module.SettingsDialog));
 
 export function App({ app }: { app: AppModel }) {
   const wide = useWideLayout();
@@ -89,7 +93,7 @@ export function App({ app }: { app: AppModel }) {
       <RemovalDialog app={app} />
       <HandOffDialog app={app} />
       {connects.value && (
-        <ConnectDialog
+        <ConnectLoader
           gateway={app.gateway}
           session={app.front.peek()}
           onLeave={() => (connects.value = false)}
@@ -109,6 +113,7 @@ function Pane({ app, session }: { app: AppModel; session: SessionModel }) {
     const { workspace = "" } = session.detail.value?.summary ?? {};
     return writerIn(workspace, app.known.value.values(), session.id);
   });
+  const recent = useComputed(() => recentSessions(app, session));
   return (
     <div class="p-pane" id="p-pane" role="tabpanel" aria-labelledby={`tab-${session.id}`}>
       <ReviewFrame session={session} gateway={app.gateway}>
@@ -118,6 +123,7 @@ function Pane({ app, session }: { app: AppModel; session: SessionModel }) {
           agents={app.agents}
           onNewSession={newSession}
           onOpenSession={(sessionId) => app.openSession(sessionId)}
+          recent={{ sessions: recent, open: (sessionId) => app.openSession(sessionId) }}
         />
         <FailureCard session={session} gateway={app.gateway} onNewSession={newSession} />
         <PendingBar session={session} />
@@ -133,6 +139,16 @@ function Pane({ app, session }: { app: AppModel; session: SessionModel }) {
       </ReviewFrame>
     </div>
   );
+}
+
+const MOST_RECENT = 3;
+
+/** The other sessions of the same folder that were used last. */
+function recentSessions(app: AppModel, session: SessionModel): readonly SessionSummary[] {
+  const workspace = session.detail.value?.summary?.workspace;
+  return app.sessions.sessions.value
+    .filter((one) => one.workspace === workspace && one.sessionId !== session.id && !one.isNew)
+    .slice(0, MOST_RECENT);
 }
 
 /** Starts a session and focuses the composer. */

@@ -1,6 +1,7 @@
 // List of all sessions: searchable, grouped by day, live.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ExportFormat, type SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { isActive } from "../cards/card";
@@ -9,6 +10,7 @@ import type { AppModel } from "./app-model";
 import { focusComposer } from "./composer-focus";
 import { MessageHits, useMessageSearch } from "./message-hits";
 import { ago, byDay } from "./relative-time";
+import { ReviewBadge } from "./review-badge";
 import { moodOf, turnStateLabel } from "./turn-state";
 import { IconButton } from "../timeline/elements";
 import { sessionTitle } from "../../model/session-summary";
@@ -80,7 +82,7 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
       </div>
       <div class="p-history-list" ref={list}>
         {isEmpty && <p class="p-history-empty p-soft">{emptyWords(app.sessions.search.value)}</p>}
-        {byDay(shown, updated, now).map(({ day, entries }) => (
+        {groupsOf(shown, now).map(({ day, entries }) => (
           <section key={day} aria-label={day}>
             <h2 class="p-history-day">{day}</h2>
             {entries.map((entry) => (
@@ -110,7 +112,16 @@ interface EntryProps {
   readonly onOpen: (sessionId: string) => void;
 }
 
+/** What is pinned, then the others by day. */
+function groupsOf(sessions: readonly SessionSummary[], now: Date): ReturnType<typeof byDay<SessionSummary>> {
+  const pinned = sessions.filter((one) => one.pinned);
+  const others = sessions.filter((one) => !one.pinned);
+  const days = byDay(others, updated, now);
+  return pinned.length === 0 ? days : [{ day: "Pinned", entries: pinned }, ...days];
+}
+
 function Entry({ app, session, now, onOpen }: EntryProps) {
+  const naming = useSignal(false);
   const at = updated(session);
   const title = sessionTitle(session);
   const folder = session.workspace === app.info.value?.workspace ? "" : session.workspace;
@@ -128,6 +139,7 @@ function Entry({ app, session, now, onOpen }: EntryProps) {
           <span class="p-entry-name" dir="auto" title={title}>
             {title}
           </span>
+          <ReviewBadge session={session} />
           {session.hasDraft && <span class="p-tab-draft">Draft</span>}
           {session.queued > 0 && <span class="p-tab-draft">{`${session.queued} queued`}</span>}
         </span>
@@ -138,6 +150,15 @@ function Entry({ app, session, now, onOpen }: EntryProps) {
           </time>
         </span>
       </button>
+      {naming.value && <NameField app={app} session={session} naming={naming} />}
+      <span class="p-entry-actions p-entry-top">
+        <IconButton
+          icon={session.pinned ? "pinned" : "pin"}
+          label={`${session.pinned ? "Unpin" : "Pin"} ${title}`}
+          act={() => void app.sessions.update(session.sessionId, { pinned: !session.pinned })}
+        />
+        <IconButton icon="rename" label={`Rename ${title}`} act={() => (naming.value = true)} />
+      </span>
       <span class="p-entry-actions">
         <IconButton
           icon="markdown"
@@ -166,6 +187,36 @@ function Entry({ app, session, now, onOpen }: EntryProps) {
         <IconButton icon="trash" label={`Delete ${title}`} act={() => void app.remove(session)} />
       </span>
     </div>
+  );
+}
+
+interface NameFieldProps {
+  readonly app: AppModel;
+  readonly session: SessionSummary;
+  readonly naming: Signal<boolean>;
+}
+
+function NameField({ app, session, naming }: NameFieldProps) {
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => field.current?.select(), []);
+  const leave = (): void => {
+    naming.value = false;
+  };
+  return (
+    <input
+      ref={field}
+      class="p-field p-entry-rename"
+      aria-label={`New name of ${sessionTitle(session)}`}
+      defaultValue={session.title}
+      onBlur={leave}
+      onKeyDown={(event) => {
+        if (event.isComposing) return;
+        event.stopPropagation();
+        const title = event.currentTarget.value.trim();
+        if (event.key === "Enter" && title !== "") void app.sessions.update(session.sessionId, { title });
+        if (event.key === "Enter" || event.key === "Escape") leave();
+      }}
+    />
   );
 }
 

@@ -14,7 +14,7 @@ export function dayOf(at: Date, now: Date): string {
   return at.toLocaleDateString(undefined, { month: "long", year: "numeric" });
 }
 
-/** How long ago, in as few letters as will do. */
+/** Time since then, abbreviated. */
 export function ago(at: Date, now: Date): string {
   const passed = Math.max(0, now.getTime() - at.getTime());
   if (passed < MINUTE) return "now";

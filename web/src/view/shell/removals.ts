@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import type { SessionSummary } from "../../generated/portico/v1/agent_pb";
 import type { UnfinishedWork } from "../../model/unfinished-work";
 
-/** How long an undo is offered. */
+/** Time in which a deletion can be undone. */
 export const UNDO_MS = 6_000;
 
 /** The confirmation before a session with unfinished work is deleted. */

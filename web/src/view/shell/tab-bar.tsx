@@ -6,6 +6,7 @@ import type { SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { TurnState } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
 import type { AppModel } from "./app-model";
+import { ReviewBadge } from "./review-badge";
 import { moodOf, turnStateLabel } from "./turn-state";
 
 export function TabBar({ app }: { app: AppModel }) {
@@ -98,6 +99,7 @@ function Tab({ app, sessionId, place, summary, active }: TabProps) {
       <span class="p-tab-title" dir="auto">
         {title}
       </span>
+      <ReviewBadge session={summary} />
       {drafted && <span class="p-tab-draft">Draft</span>}
       <span class="p-aloud">{turnStateLabel(state)}</span>
       {/* For the mouse: nothing inside a tab can be reached by keys, which close it with Delete. */}

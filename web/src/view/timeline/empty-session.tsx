@@ -1,14 +1,31 @@
-// A session without prompts: agent, folder and commands.
+// A session without prompts: things to do in its folder, recent sessions, and all commands.
 
-import { useComputed } from "@preact/signals";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { SessionSummary, Suggestion } from "../../generated/portico/v1/agent_pb";
+import type { Command } from "../../generated/portico/v1/events_pb";
+import { sessionTitle } from "../../model/session-summary";
+import type { SessionModel } from "../../model/types";
+import { Disclosure } from "../cards/disclosure";
 import { ModelOffer, type ModelOfferProps } from "../models/model-offer";
+import { ago } from "../shell/relative-time";
 import { putIntoDraft } from "./row-context";
 
-const MOST_COMMANDS = 12;
+export interface RecentSessions {
+  readonly sessions: ReadonlySignal<readonly SessionSummary[]>;
+  readonly open: (sessionId: string) => void;
+}
 
-export function EmptySession({ session, gateway, agents, onNewSession }: ModelOfferProps) {
+interface EmptySessionProps extends ModelOfferProps {
+  readonly recent?: RecentSessions | undefined;
+}
+
+export function EmptySession({ recent, ...props }: EmptySessionProps) {
+  const { session } = props;
   const detail = session.detail.value;
   const commands = useComputed(() => session.detail.value?.commands ?? []).value;
+  const suggestions = useSuggestions(props, commands);
   if (detail === undefined) return null;
   const { agent = "", workspace = "" } = detail.summary ?? {};
   const folder = workspace.split(/[\\/]/).findLast((name) => name !== "") ?? workspace;
@@ -21,27 +38,100 @@ export function EmptySession({ session, gateway, agents, onNewSession }: ModelOf
         <i class="codicon codicon-folder" aria-hidden="true" />
         <span title={workspace}>{folder}</span>
       </p>
-      <ModelOffer session={session} gateway={gateway} agents={agents} onNewSession={onNewSession} />
-      {commands.length === 0 ? (
-        <p class="p-soft">Ask about this folder, or describe a task.</p>
-      ) : (
-        <ul class="p-empty-commands" aria-label="Commands">
-          {commands.slice(0, MOST_COMMANDS).map(({ name, description, hint }) => (
-            <li key={name}>
-              <button
-                type="button"
-                class="p-empty-command"
-                onClick={() => putIntoDraft(session, `/${name} `)}
-              >
-                <span class="p-mono">
-                  /{name} {hint !== "" && <span class="p-empty-hint">{hint}</span>}
-                </span>
-                <span class="p-soft">{description}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      <ModelOffer {...props} />
+      <p class="p-soft">Ask about this folder, describe a task, or begin with one of these:</p>
+      <ul class="p-empty-list" aria-label="Suggestions">
+        {suggestions.map(({ title, detail: about, prompt }) => (
+          <Row key={title} name={title} about={about} act={() => putIntoDraft(session, prompt)} />
+        ))}
+      </ul>
+      {recent !== undefined && <Recent {...recent} />}
+      {commands.length > 0 && <Commands commands={commands} session={session} />}
     </div>
   );
+}
+
+function Recent({ sessions, open }: RecentSessions) {
+  if (sessions.value.length === 0) return null;
+  const now = new Date();
+  return (
+    <>
+      <h3 class="p-history-day">Recent sessions</h3>
+      <ul class="p-empty-list" aria-label="Recent sessions">
+        {sessions.value.map((one) => (
+          <Row
+            key={one.sessionId}
+            name={sessionTitle(one)}
+            about={one.updatedAt === undefined ? "" : ago(timestampDate(one.updatedAt), now)}
+            act={() => open(one.sessionId)}
+          />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+interface CommandsProps {
+  readonly commands: readonly Command[];
+  readonly session: SessionModel;
+}
+
+function Commands({ commands, session }: CommandsProps) {
+  return (
+    <Disclosure label="All commands">
+      <ul class="p-empty-list" aria-label="Commands">
+        {commands.map(({ name, description }) => (
+          <Row
+            key={name}
+            name={`/${name}`}
+            about={description}
+            act={() => putIntoDraft(session, `/${name} `)}
+          />
+        ))}
+      </ul>
+    </Disclosure>
+  );
+}
+
+function Row({
+  name,
+  about,
+  act,
+}: {
+  readonly name: string;
+  readonly about: string;
+  readonly act: () => void;
+}) {
+  return (
+    <li>
+      <button type="button" class="p-empty-row" title={name} onClick={act}>
+        <span class="p-empty-name" dir="auto">
+          {name}
+        </span>
+        <span class="p-soft">{about}</span>
+      </button>
+    </li>
+  );
+}
+
+/** Asked for again when the commands of the agent become known: they change what a suggestion sends. */
+function useSuggestions(
+  { session, gateway }: ModelOfferProps,
+  commands: readonly Command[],
+): readonly Suggestion[] {
+  const suggestions = useSignal<readonly Suggestion[]>([]);
+  const names = commands.map(({ name }) => name).join(" ");
+  useEffect(() => {
+    let current = true;
+    gateway.client.listSuggestions({ sessionId: session.id }).then(
+      (answer) => {
+        if (current) suggestions.value = answer.suggestions;
+      },
+      () => undefined, // The welcome is whole without them.
+    );
+    return () => {
+      current = false;
+    };
+  }, [session, gateway, names]);
+  return suggestions.value;
 }

@@ -1,7 +1,8 @@
 // One row of the timeline, rendered again only when it has changed.
 
 import { Component } from "preact";
-import type { Item, NoticeItem } from "../../model/types";
+import { tourOf } from "../../model/tour";
+import type { Item, NoticeItem, ToolItem } from "../../model/types";
 import {
   CONTINUED_FROM,
   CONTINUED_WITH,
@@ -23,6 +24,7 @@ import type { TimelineRow } from "./timeline-rows";
 import { Answer, Thought } from "./speech";
 import { Steps } from "./steps";
 import { ToolCard } from "./tool-card";
+import { TourCard } from "./tour-card";
 
 interface RowViewProps {
   readonly row: TimelineRow;
@@ -68,7 +70,7 @@ function ItemView({ item, context }: { readonly item: Item; readonly context: Ro
     case "thought":
       return <Thought item={item} context={context} />;
     case "tool":
-      return <ToolCard item={item} context={context} />;
+      return <ToolView item={item} context={context} />;
     case "plan":
       return <PlanLine item={item} context={context} />;
     case "permission":
@@ -86,6 +88,12 @@ function ItemView({ item, context }: { readonly item: Item; readonly context: Ro
     case "mark":
       return <MarkLine item={item} {...context} />;
   }
+}
+
+function ToolView({ item, context }: { readonly item: ToolItem; readonly context: RowContext }) {
+  const tour = tourOf(item);
+  if (tour === undefined) return <ToolCard item={item} context={context} />;
+  return <TourCard item={item} tour={tour} context={context} />;
 }
 
 function NoticeView({ item, context }: { readonly item: NoticeItem; readonly context: RowContext }) {

@@ -1,7 +1,8 @@
 // Rows of the timeline. Consecutive finished tool calls fold into one row.
 
-import { ToolStatus } from "../../generated/portico/v1/events_pb";
-import type { Item, ThoughtItem, ToolItem } from "../../model/types";
+import { PermissionOutcome, ToolStatus } from "../../generated/portico/v1/events_pb";
+import { tourOf } from "../../model/tour";
+import type { Item, PermissionItem, ThoughtItem, ToolItem } from "../../model/types";
 
 export type TimelineStep = ToolItem | ThoughtItem;
 
@@ -40,7 +41,9 @@ export class RowFold {
   #keys = new Map<string, string>();
 
   fold(items: readonly Item[], options: RowOptions): readonly TimelineRow[] {
-    const shown = items.filter((item) => item.type !== "plan" || item.key !== options.pinnedPlan);
+    const shown = withPermissions(
+      items.filter((item) => item.type !== "plan" || item.key !== options.pinnedPlan),
+    );
     const rows: TimelineRow[] = [];
     const keys = new Map<string, string>();
     const used = new Set<string>();
@@ -84,6 +87,41 @@ export class RowFold {
   }
 }
 
+/** How far from its tool call a request may be. */
+const NEAR = 12;
+const permitted = new WeakMap<PermissionItem, { readonly tool: ToolItem; readonly item: ToolItem }>();
+
+/** Tool calls with the requests that allowed them in place of both. */
+function withPermissions(items: readonly Item[]): readonly Item[] {
+  let shown: Item[] | undefined;
+  const merged = new Set<Item>();
+  items.forEach((item, place) => {
+    if (item.type !== "permission" || item.resolved?.outcome !== PermissionOutcome.ALLOWED) return;
+    const from = Math.max(0, place - NEAR);
+    const near = items.slice(from, place + NEAR);
+    const offset = near.findIndex((one) => one.type === "tool" && isAbout(item, one));
+    const tool = near[offset];
+    if (tool?.type !== "tool") return;
+    shown ??= [...items];
+    shown[from + offset] = withPermission(tool, item);
+    merged.add(item);
+  });
+  return shown?.filter((item) => !merged.has(item)) ?? items;
+}
+
+function isAbout({ request, turnId }: PermissionItem, tool: ToolItem): boolean {
+  return tool.toolId === request.toolId && tool.turnId === turnId;
+}
+
+/** The same object as long as both are the same. */
+function withPermission(tool: ToolItem, permission: PermissionItem): ToolItem {
+  const known = permitted.get(permission);
+  if (known?.tool === tool) return known.item;
+  const item = { ...tool, permission };
+  permitted.set(permission, { tool, item });
+  return item;
+}
+
 /** The items that a row stands for. */
 export function itemsOf(row: TimelineRow): readonly Item[] {
   return row.type === "item" ? [row.item] : row.steps;
@@ -93,12 +131,13 @@ function isTool(item: Item): item is ToolItem {
   return item.type === "tool";
 }
 
-/** How far finished tool calls go from an item on, with the thoughts between them. */
+/** How far finished tool calls go from an item on, with the thoughts between them. Tours are there to be looked at. */
 function endOfSteps(items: readonly Item[], from: number, { showThinking }: RowOptions): number {
   let end = from;
   for (let index = from; index < items.length; index += 1) {
     const item = items[index];
-    if (item?.type === "tool" && item.status === ToolStatus.COMPLETED) end = index + 1;
+    if (item?.type === "tool" && item.status === ToolStatus.COMPLETED && tourOf(item) === undefined)
+      end = index + 1;
     else if (index === from || item?.type !== "thought" || item.open || showThinking) break;
   }
   return end;
@@ -123,8 +162,9 @@ export function guessHeight(item: Item): number {
       return 90;
     case "notice":
       return item.notice.code === "" ? 30 : 150;
-    case "thought":
     case "tool":
+      return tourOf(item) === undefined ? 30 : 320;
+    case "thought":
     case "plan":
     case "end":
     case "mark":

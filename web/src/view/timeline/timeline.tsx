@@ -1,18 +1,18 @@
 // The timeline of one session with its tools.
 
-import { useSignal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { useComputed, useSignal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Gateway } from "../../gateway/gateway";
 import type { Agent } from "../../generated/portico/v1/agent_pb";
 import { spokenText } from "../../markdown/spoken-text";
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
+import { lazy } from "../lazy";
 import { ModelOfferBelowAnswer } from "../models/model-offer";
 import { preferencesOf } from "../preferences";
-import { CheckpointsDialog } from "../review/checkpoints-dialog";
 import { Checklist } from "./checklist";
 import { Icon, IconButton } from "./elements";
-import { EmptySession } from "./empty-session";
+import { EmptySession, type RecentSessions } from "./empty-session";
 import { FindBox } from "./find-box";
 import { ProgressLine } from "./progress-line";
 import { registerReveal } from "./request-reveal";
@@ -21,12 +21,17 @@ import { RowView } from "./row-view";
 import { onTimelineKey } from "./timeline-keys";
 import { TimelineModel } from "./timeline-model";
 
+const CheckpointsDialog = lazy(() =>
+  import("../review/checkpoints-dialog").then((module) => module.CheckpointsDialog),
+);
+
 interface TimelineProps {
   readonly session: SessionModel;
   readonly gateway: Gateway;
   readonly agents: ReadonlySignal<readonly Agent[]>;
   readonly onNewSession: OnNewSession;
   readonly onOpenSession?: (sessionId: string) => void;
+  readonly recent?: RecentSessions;
 }
 
 export function Timeline(props: TimelineProps) {
@@ -41,7 +46,10 @@ export function Timeline(props: TimelineProps) {
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
   }, [model]);
-  const isEmpty = session.items.value.length === 0 && !session.hasEarlier.value;
+  // The mark of a changed mode is not the beginning of a conversation.
+  const isEmpty = useComputed(
+    () => session.items.value.every(({ type }) => type === "mark") && !session.hasEarlier.value,
+  ).value;
   return (
     <div class="p-timeline">
       <Tools model={model} session={session} gateway={gateway} listed={listed} writing={writing} />
@@ -59,7 +67,7 @@ interface ListProps extends TimelineProps {
   readonly isEmpty: boolean;
 }
 
-function List({ model, session, gateway, agents, onNewSession, onOpenSession, isEmpty }: ListProps) {
+function List({ model, session, gateway, agents, onNewSession, onOpenSession, recent, isEmpty }: ListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const start = useRef<HTMLDivElement>(null);
@@ -113,7 +121,13 @@ function List({ model, session, gateway, agents, onNewSession, onOpenSession, is
     >
       <div ref={content} class="p-content">
         {isEmpty && (
-          <EmptySession session={session} gateway={gateway} agents={agents} onNewSession={onNewSession} />
+          <EmptySession
+            session={session}
+            gateway={gateway}
+            agents={agents}
+            onNewSession={onNewSession}
+            recent={recent}
+          />
         )}
         {session.hasEarlier.value && (
           <div class="p-earlier p-soft" aria-hidden={!model.loading.value}>

@@ -1,8 +1,8 @@
 // One tool call: a line with its state that opens to its body.
 
-import { ToolStatus } from "../../generated/portico/v1/events_pb";
-import type { ToolItem } from "../../model/types";
-import { kindIcon, kindLabel, shortTitle } from "../cards/permission-labels";
+import { PermissionScope, ToolStatus } from "../../generated/portico/v1/events_pb";
+import type { PermissionItem, ToolItem } from "../../model/types";
+import { decisionLabel, kindIcon, kindLabel, shortTitle } from "../cards/permission-labels";
 import { keptOpen, type RowContext } from "./row-context";
 import { DiffCounts } from "./diff-view";
 import { formatDuration } from "./duration";
@@ -41,6 +41,7 @@ export function ToolCard({ item, context }: { readonly item: ToolItem; readonly 
         <span class="p-aloud">{kindLabel(item.kind)}</span>
         <span class="p-fold-title">{shortTitle(title, context.workspace)}</span>
         {item.readOnly && <span class="p-tool-mark">read-only</span>}
+        <DecisionMark permission={item.permission} />
         {counts !== undefined && <DiffCounts counts={counts} />}
         <ProblemCounts files={item.problems} />
         <Duration item={item} />
@@ -51,6 +52,18 @@ export function ToolCard({ item, context }: { readonly item: ToolItem; readonly 
       </button>
       {open && <ToolBody item={item} context={context} />}
     </section>
+  );
+}
+
+function DecisionMark({ permission }: { readonly permission: PermissionItem | undefined }) {
+  const { request, resolved } = permission ?? {};
+  if (request === undefined || resolved === undefined) return null;
+  const { outcome, by } = decisionLabel(request, resolved);
+  const kept = resolved.scope > PermissionScope.ONCE ? `, covers ${resolved.rule || request.rule}` : "";
+  return (
+    <span class="p-tool-mark" title={`${outcome} ${by}${kept}`}>
+      {outcome} {by}
+    </span>
   );
 }
 
