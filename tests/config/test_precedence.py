@@ -9,6 +9,7 @@ import pytest
 
 from portico.config.setting_descriptions import SETTINGS, describe_settings
 from portico.config.settings import SettingsFile
+from portico.config.window_settings import NO_WINDOW, WindowSettings, parse_window_settings
 from portico.domain.errors import InvalidInput
 
 RULE_USER, RULE_PROJECT = "edit:user/*", "edit:project/*"
@@ -108,6 +109,24 @@ ENVIRONMENT = {
 }
 
 
+EDITOR: dict[str, tuple[dict[str, Any], Any]] = {
+    "agent": ({"agent": "w"}, "w"),
+    "model": ({"model": "w:w"}, "w:w"),
+    "maxCostUsd": ({"maxCostUsd": 9.0}, 9.0),
+    "promptDirectories": ({"promptDirectories": ["w"]}, {"user": ["C/w"]}),
+    "sessionVariables": ({"sessionVariables": "w.json"}, {"user": ["C/w.json"]}),
+    "components": ({"components": {"a": False}}, {"a": False}),
+    "review": ({"reviewMode": "branch"}, {"mode": "branch"}),
+    "sandbox": ({"sandbox": "strict"}, {"level": "strict"}),
+}
+"""What the user's settings of an editor window say, and the effective value."""
+OF_THE_WORKSPACE = {
+    **dict.fromkeys(product(["agent"], ["trusted", "both"]), "p"),
+    **dict.fromkeys(product(["maxCostUsd"], ["trusted", "both", "untrusted"]), 5.0),
+}
+"""Where the workspace decides all the same: on its own setting, and by lowering a limit."""
+
+
 class Setup:
     def __init__(self, top: Path) -> None:
         self.config, self.workspace = top / "C", top / "W"
@@ -115,7 +134,11 @@ class Setup:
         self.config.mkdir()
 
     def effective(
-        self, name: str, source: str, environ: dict[str, str] | None = None
+        self,
+        name: str,
+        source: str,
+        environ: dict[str, str] | None = None,
+        window: WindowSettings = NO_WINDOW,
     ) -> tuple[Any, str, str]:
         case = CASES[name]
         user: dict[str, Any] = {}
@@ -126,7 +149,8 @@ class Setup:
         (self.config / "settings.json").write_text(json.dumps(user))
         project = {name: case.of_project} if source not in ("nothing", "user") else {}
         (self.workspace / ".portico" / "settings.json").write_text(json.dumps(project))
-        found = {one.name: one for one in describe_settings(self.config, self.workspace, environ or {})}[name]
+        described = describe_settings(self.config, self.workspace, environ or {}, window)
+        found = {one.name: one for one in described}[name]
         text = found.value_json.replace(str(self.workspace), "W").replace(str(self.config), "C")
         value = json.loads(text)
         if name == "trustedWorkspaces":
@@ -167,6 +191,32 @@ def test_the_environment_comes_before_both_files(setup: Setup, name: str, source
     value, told, _ = setup.effective(name, source, environ)
     assert contains(value, expected), value
     assert told == "environment"
+
+
+@pytest.mark.parametrize(("name", "source"), list(product(EDITOR, SOURCES)))
+def test_an_editor_window_comes_before_the_file_of_its_owner(setup: Setup, name: str, source: str) -> None:
+    chosen, expected = EDITOR[name]
+    window = parse_window_settings(json.dumps({"user": chosen}))
+    value, told, _ = setup.effective(name, source, None, window)
+    assert contains(value, OF_THE_WORKSPACE.get((name, source), expected)), value
+    without, _, _ = setup.effective(name, source)
+    assert (told == "editor") is (value != without)
+
+
+@pytest.mark.parametrize("name", sorted(set(EDITOR) & set(ENVIRONMENT)))
+def test_the_environment_comes_before_an_editor_window(setup: Setup, name: str) -> None:
+    environ, expected = ENVIRONMENT[name]
+    window = parse_window_settings(json.dumps({"user": EDITOR[name][0]}))
+    value, told, _ = setup.effective(name, "both", environ, window)
+    assert contains(value, expected), value
+    assert told == "environment"
+
+
+def test_a_folder_chooses_in_an_editor_only_what_belongs_to_the_project(setup: Setup) -> None:
+    everything = {key: value for chosen, _ in EDITOR.values() for key, value in chosen.items()}
+    window = parse_window_settings(json.dumps({"workspace": everything}))
+    changed = {name for name in EDITOR if setup.effective(name, "nothing", None, window)[1] == "editor"}
+    assert changed == {"agent", "promptDirectories", "sessionVariables"}
 
 
 def test_a_workspace_lowers_the_cost_of_a_turn_and_never_raises_it(setup: Setup) -> None:

@@ -1,35 +1,25 @@
 """What the tests in VS Code share: one VS Code, one user and one window per worker."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, ViewportSize
+from playwright.async_api import BrowserContext, ViewportSize, async_playwright, expect
 
-from tests.browser.conftest import browser, built_page
+from tests.browser.conftest import ARGUMENTS, PATIENCE_MS, built_page, chromium
 from tests.browser.user_environment import House, furnish
+from tests.conftest import FAILED
 from tests.vscode.editor import VSIX, CodeServer, install
 from tests.vscode.workbench import Workbench
 
-__all__ = ["browser", "built_page"]
+__all__ = ["built_page"]
 
 OUTPUT = Path(__file__).parent / "output"
 SIZE = ViewportSize(width=1280, height=820)
-FAILED = pytest.StashKey[bool]()
 Open = Callable[..., Awaitable[Workbench]]
 Serve = Callable[..., CodeServer]
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    if report.failed:
-        item.stash[FAILED] = True
-    return report
 
 
 @pytest.fixture(scope="session")
@@ -88,50 +78,78 @@ def serve(extensions: Path) -> Iterator[Serve]:
         server.end()
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def profile(
+    built_page: None, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[BrowserContext]:
+    """A browser with a profile on disk, which keeps the compiled scripts of VS Code from one window to the next."""
+    expect.set_options(timeout=PATIENCE_MS)
+    async with async_playwright() as playwright:
+        context = await playwright.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("profile"),
+            executable_path=chromium(),
+            args=ARGUMENTS,
+            viewport=SIZE,
+            reduced_motion="reduce",
+        )
+        yield context
+        await context.close()
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def open_window(browser: Browser, code_server: CodeServer, house: House) -> AsyncIterator[Open]:
+async def open_window(profile: BrowserContext, code_server: CodeServer, house: House) -> AsyncIterator[Open]:
     """Opens a window that has never been open before."""
-    windows = []
+    windows: dict[Workbench, str] = {}
 
     async def open_one(folder: Path = house.workspace, server: CodeServer = code_server) -> Workbench:
-        context = await browser.new_context(viewport=SIZE)
-        window = Workbench(await context.new_page())
-        windows.append(window)
-        await window.open(server, folder)
+        window = Workbench(await profile.new_page())
+        windows[window] = server.address
+        await window.open(server.address, folder)
         return window
 
     yield open_one
     for window in windows:
         await window.close()
+    for address in set(windows.values()):
+        await forget(profile, address)
     calm(house)
+
+
+async def forget(profile: BrowserContext, address: str) -> None:
+    """What windows at an address have kept in the browser; their scripts stay."""
+    page = await profile.new_page()
+    tools = await profile.new_cdp_session(page)
+    await tools.send("Storage.clearDataForOrigin", {"origin": address, "storageTypes": "all"})
+    await page.close()
 
 
 class Desk:
     """The window that tests share. After one that failed it is another window."""
 
-    def __init__(self, browser: Browser, server: CodeServer, folder: Path) -> None:
-        self._browser = browser
-        self._server = server
+    def __init__(self, profile: BrowserContext, server: CodeServer, folder: Path) -> None:
+        self._profile = profile
+        # Under this name the browser keeps nothing that a new window would find.
+        self._address = server.address.replace("127.0.0.1", "localhost")
         self._folder = folder
         self._window: Workbench | None = None
 
     async def window(self) -> Workbench:
         if self._window is None:
-            context = await self._browser.new_context(viewport=SIZE)
-            self._window = Workbench(await context.new_page())
-            await self._window.open(self._server, self._folder)
+            self._window = Workbench(await self._profile.new_page())
+            await self._window.open(self._address, self._folder)
         await self._window.tidy()
         return self._window
 
     async def leave(self) -> None:
         if self._window is not None:
             await self._window.close()
+            await forget(self._profile, self._address)
         self._window = None
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def desk(browser: Browser, code_server: CodeServer, house: House) -> AsyncIterator[Desk]:
-    desk = Desk(browser, code_server, house.workspace)
+async def desk(profile: BrowserContext, code_server: CodeServer, house: House) -> AsyncIterator[Desk]:
+    desk = Desk(profile, code_server, house.workspace)
     yield desk
     await desk.leave()
 
@@ -141,10 +159,13 @@ async def window(request: pytest.FixtureRequest, desk: Desk, house: House) -> As
     """The window that tests share, with nothing open but a chat in a session of its own."""
     window = await desk.window()
     yield window
-    if request.node.stash.get(FAILED, False):
+    failed = request.node.stash.get(FAILED, False)
+    if failed:
         await window.page.screenshot(path=OUTPUT / f"failed-{request.node.name}.png")
         await desk.leave()
     calm(house)
+    if failed:
+        house.reset_files()
 
 
 def calm(house: House) -> None:

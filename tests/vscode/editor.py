@@ -10,13 +10,27 @@ from typing import Any
 
 import psutil
 
-from scripts.find_vscode import VARIABLE, find
+from scripts.find_vscode import VARIABLE, built_in_extensions, find
 from tests.support.processes import wait_for_death
 from tests.support.program import PROGRAM
 
 # Looked up once, because tests take the environment away.
 CODE_SERVER = find()
 VSIX = Path(os.environ.get("PORTICO_VSIX") or Path(__file__).parents[2] / "vscode" / "dist" / "portico.vsix")
+# Of VS Code's own extensions those that tests use: every window and every extension host reads all that there are.
+BUILT_IN = (
+    *(
+        "git",
+        "git-base",
+        "javascript",
+        "json",
+        "json-language-features",
+        "log",
+        "markdown-basics",
+        "node_modules",
+    ),
+    *("python", "theme-defaults", "theme-seti", "typescript-basics", "typescript-language-features"),
+)
 READY = "Session server listening"
 SETTINGS: dict[str, Any] = {
     "portico.program": str(PROGRAM),
@@ -60,6 +74,14 @@ def found() -> str:
     return CODE_SERVER
 
 
+def built_in(place: Path) -> Path:
+    """A new folder with what VS Code itself brings along, as far as tests use it."""
+    place.mkdir(parents=True)
+    for name in BUILT_IN:
+        (place / name).symlink_to(built_in_extensions(found()) / name)
+    return place
+
+
 class CodeServer:
     """VS Code's own server on loopback. It ends with the test, and so does all that it started."""
 
@@ -77,7 +99,8 @@ class CodeServer:
         self.environ = dict(environ)
         self.address = ""
         self._trusting = trusting
-        self._places = ("--user-data-dir", str(self.data), "--extensions-dir", str(extensions))
+        places = ("--user-data-dir", str(self.data), "--extensions-dir", str(extensions))
+        self._places = (*places, "--builtin-extensions-dir", str(built_in(home / "built-in")))
         self._process: subprocess.Popen[str] | None = None
         restricted = {} if trusting else {"security.workspace.trust.startupPrompt": "never"}
         chosen = SETTINGS | restricted | dict(settings or {})

@@ -179,7 +179,7 @@ async def test_a_command_goes_to_a_terminal_only_when_the_person_agrees(
     await expect(terminals).to_have_count(0)
     assert not mark.exists()
     try:
-        await card.get_by_role("button", name="Run it in my terminal").click()
+        await card.get_by_role("button", name="Allow", exact=True).click()
         await expect(terminals).to_have_count(1)
         wait_until(mark.exists, "the file that the command makes")
         await chat.rested()

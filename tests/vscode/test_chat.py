@@ -18,7 +18,7 @@ async def test_a_turn_streams_into_the_side_bar_and_asks_for_permission(window: 
     await chat.ask(say(f"{code}Looking at the **boats**."), *wish("make paint", "paint"))
     # The highlighter is a file of its own, which the page loads later.
     await expect(window.chat_frame.locator(".hl-keyword").first).to_have_text("def")
-    await chat.card("Permission: Run make paint").get_by_role("button", name="Yes, run it").click()
+    await chat.card("Permission: Run make paint").get_by_role("button", name="Allow", exact=True).click()
     await expect(chat.answers.last).to_contain_text("paint: ran")
     await window.page.screenshot(path=OUTPUT / "chat.png")
 

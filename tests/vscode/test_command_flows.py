@@ -1,5 +1,7 @@
 """Whole flows of the extension's commands, from the palette to the result, in a real VS Code."""
 
+import asyncio
+import json
 import re
 import shutil
 from collections.abc import Awaitable, Callable
@@ -153,3 +155,47 @@ async def test_todos_are_moved_by_their_arrows_and_by_dragging(window: Workbench
     await arranged(deed("scrape", "Move Todo Down"), "paint", "scrape", "caulk")
     await arranged(drag, "caulk", "paint", "scrape")
     await arranged(deed("paint", "Remove Todo"), "caulk", "scrape")
+
+
+async def test_what_the_editor_shows_goes_along_by_choice_and_the_choice_is_remembered(
+    window: Workbench, house: House
+) -> None:
+    (house.workspace / "mast.py").write_text("height = 12\n")
+    await window.open_file("mast.py")
+    chat = await window.open_chat()
+    await expect(chat.composer.get_by_role("button", name="Active file: mast.py")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    tabs = chat.composer.get_by_role("button", name=re.compile("open tab"))
+    await expect(tabs).to_have_attribute("aria-pressed", "false")
+    await tabs.click()
+    await expect(tabs).to_have_attribute("aria-pressed", "true")
+    await window.page.screenshot(path=OUTPUT / "context-chips.png")
+    await chat.tell(say("Seen."))
+    await expect(chat.prompts.last).to_contain_text("Open tabs in the editor")
+    await window.begin_session()
+    await expect(tabs).to_have_attribute("aria-pressed", "true")
+    await tabs.click()
+
+    await window.command("Portico: Add Open Tabs to Chat")
+    await expect(chat.prompt).to_have_value(re.compile("@mast.py "))
+    await window.command("Portico: Add Git Changes to Chat")
+    await window.told("There are no changes.")
+
+
+async def test_the_state_of_the_editor_reaches_programs_in_its_terminal(
+    window: Workbench, house: House
+) -> None:
+    (house.workspace / "mast.py").write_text("height = 12\n")
+    await window.open_file("mast.py")
+    await window.command("Terminal: Create New Terminal")
+    await window.page.locator(".terminal-wrapper.active .xterm-screen").click()
+    told = house.workspace / "state.json"
+    await window.page.keyboard.type('cat "$PORTICO_EDITOR_STATE_FILE" > state.part; mv state.part state.json')
+    await window.page.keyboard.press("Enter")
+    await asyncio.to_thread(wait_until, told.exists, "what the terminal knows of the editor")
+    state = json.loads(told.read_text())
+    assert state["activeFile"] == str(house.workspace / "mast.py")
+    assert state["languageId"] == "python"
+    told.unlink()
+    await window.command("Terminal: Kill All Terminals")

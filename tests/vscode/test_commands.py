@@ -85,7 +85,7 @@ async def test_a_question_is_put_off_and_asked_again_when_the_chat_is_left_once_
     await window.open_chat()
     await window.leave_chat()
     await window.answer("asks: Run make rope", "Open")
-    await chat.card("Permission: Run make rope").get_by_role("button", name="Yes, run it").click()
+    await chat.card("Permission: Run make rope").get_by_role("button", name="Allow", exact=True).click()
     await expect(chat.answers.last).to_contain_text("rope: ran")
 
 

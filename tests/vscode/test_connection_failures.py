@@ -166,7 +166,7 @@ async def test_a_browser_tab_that_dies_comes_back_with_the_session_that_was_in_f
     # Unlike a person's click, this lets nobody say goodbye.
     await window.page.close(run_before_unload=False)
     window.page = again.page
-    await again.open(code_server, house.workspace)
+    await again.open(code_server.address, house.workspace)
     chat = await again.open_chat()
     await expect(chat.answers.last).to_contain_text("Second.", timeout=OPEN_MS)
     assert await again.session_id() == session_id
@@ -212,7 +212,7 @@ async def test_a_browser_tab_that_is_reloaded_in_the_middle_of_a_turn_has_the_sa
     await expect(chat.card("Permission: Run make ready")).to_be_visible()
     assert await window.session_id() == session_id
     await expect(chat.prompt).to_have_value("half a sentence")
-    await chat.card("Permission: Run make ready").get_by_role("button", name="Yes, run it").click()
+    await chat.card("Permission: Run make ready").get_by_role("button", name="Allow", exact=True).click()
     await expect(chat.answers.last).to_contain_text("ready: ran")
     await expect(chat.log).to_contain_text("Before.")
 
@@ -221,7 +221,7 @@ async def test_frames_that_make_no_sense_are_told_in_the_log_once_and_the_chat_g
     open_window: Open, code_server: CodeServer
 ) -> None:
     window = await open_window()
-    await window.page.context.add_init_script(LISTENING_IN)
+    await window.page.add_init_script(LISTENING_IN)
     chat = await window.open_chat()
     before = complaints(code_server)
     await window.chat_frame.locator("body").evaluate(GARBAGE)

@@ -66,3 +66,4 @@ async def test_the_scm_view_shows_what_a_branch_session_has_changed_as_soon_as_i
     await other.leave_chat()
     await expect(other.page.get_by_role("treeitem", name="log.txt")).to_be_visible()
     assert (house.home / "lighthouse" / "log.txt").read_text() == "first\nsecond\n"
+    await other.close()

@@ -1,6 +1,7 @@
 """Model keys kept by VS Code: they reach the server and nothing else, in a real VS Code."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,16 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 VARIABLE = "MISTRAL_API_KEY"
 KEY = "sk-nobody-may-see-this-7391"
 TYPED_KEY = "sk-nor-may-anybody-this-2846"
+
+
+@pytest.fixture(autouse=True)
+def unreachable_providers(house: House) -> Iterator[None]:
+    """Providers at an address where nothing answers: a key that is saved is not checked by a real one."""
+    nowhere = {"address": "http://127.0.0.1:9"}
+    usual = {"agent": "scripted", "agents": house.agents}
+    house.settings({**usual, "models": dict.fromkeys(("mistral", "openrouter", "groq"), nowhere)})
+    yield
+    house.settings(usual)
 
 
 def models(house: House) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, expect
+from playwright.async_api import BrowserContext, expect
 
 from tests.browser.chat import say
 from tests.browser.scripted_requests import wish
@@ -17,7 +17,7 @@ from tests.support.model_endpoint import Answer, Call, ModelEndpoint, Refuse, Sa
 from tests.support.slow_model import SlowModel
 from tests.support.stream import Json
 from tests.support.waiting import wait_until
-from tests.vscode.conftest import OUTPUT, SIZE
+from tests.vscode.conftest import OUTPUT
 from tests.vscode.editor import CodeServer, install
 from tests.vscode.model_consumer import FILE_VARIABLE, Consumer, assistant, install_consumer, user
 from tests.vscode.retry import ATTEMPT_MS, persist
@@ -76,11 +76,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def window(browser: Browser, place: Place) -> AsyncIterator[Workbench]:
+async def window(profile: BrowserContext, place: Place) -> AsyncIterator[Workbench]:
     """A window in which somebody has begun to use Portico; what was listed before that is kept."""
-    context = await browser.new_context(viewport=SIZE)
-    window = Workbench(await context.new_page())
-    await window.open(place.server, place.house.workspace)
+    window = Workbench(await profile.new_page())
+    await window.open(place.server.address, place.house.workspace)
     place.listed_at_first = await aside(place.consumer.models)
     place.was_started = place.house.server.record_file.exists()
     await window.open_chat()

@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -42,6 +43,7 @@ async def endpoint(house: House) -> AsyncIterator[ModelEndpoint]:
     folder = house.workspace / ".portico"
     (folder / "prompts").mkdir(parents=True)
     (folder / "prompts" / "hail.md").write_text(HAIL)
+    variables_file(house).write_text('{\n  // where they moor\n  "port": "Kiel"\n}\n')
     async with ModelEndpoint() as model:
         price = {"price": {"input": 10, "output": 10}}
         mine = {"address": f"{model.address}/v1", "models": {"talker": price, "scripted": price}}
@@ -50,12 +52,17 @@ async def endpoint(house: House) -> AsyncIterator[ModelEndpoint]:
                 "agent": "porter",
                 "model": "mine:talker",
                 "models": {"mine": mine},
+                "sessionVariables": str(variables_file(house)),
                 "agents": house.agents,
             }
         )
         yield model
     house.settings({"agent": "scripted", "agents": house.agents})
     shutil.rmtree(folder)
+
+
+def variables_file(house: House) -> Path:
+    return house.workspace / ".portico" / "values.json"
 
 
 async def step(window: Workbench, title: str, words: str | None = None) -> None:
@@ -116,6 +123,13 @@ async def test_a_prompt_runs_on_a_file_and_its_answer_comes_beside_it(
     await window.answer("hail finished", "Show Provenance")
     shown = window.page.locator(".view-lines").filter(has_text="fingerprint")
     await expect(shown.first).to_contain_text('"prompt": "hail"')
+    await window.answer("hail finished", "Save as Session Variables…")
+    await expect(window.dialog).to_contain_text('"language": "German"')
+    await window.page.screenshot(path=OUTPUT / "prompt-variables.png")
+    await window.confirm("Save as session variables in", "Save")
+    variables = variables_file(house)
+    wait_until(lambda: '"language": "German"' in variables.read_text(), "the saved variables")
+    assert "// where they moor" in variables.read_text()
     await window.answer("hail finished", "Save As…")
     await expect(window.field).to_have_value(re.compile(r"notes\.hail\.md$"))
     await window.type(str(house.workspace / "notes.hail.md"), title="Save As")

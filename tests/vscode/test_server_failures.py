@@ -23,7 +23,7 @@ async def test_a_server_that_is_killed_in_the_middle_of_a_turn_comes_back_and_th
     await chat.ask({"once": {"mark": "killed", "steps": lost}}, say("Got there."))
     await expect(chat.answers.last).to_contain_text("Setting out.")
     await asyncio.to_thread(house.kill)
-    again = chat.card("Interrupted turn").get_by_role("button", name="Resend prompt")
+    again = chat.card("Interrupted turn").get_by_role("button", name="Retry")
     await again.click(timeout=60_000)
     await expect(chat.answers.last).to_contain_text("Got there.")
     await window.knows_session()
@@ -38,7 +38,7 @@ async def test_a_window_that_reloads_in_the_middle_of_a_turn_shows_all_of_it(
     await expect(chat.card("Permission: Run make ready")).to_be_visible()
     await window.reload()
     await window.open_chat()
-    await chat.card("Permission: Run make ready").get_by_role("button", name="Yes, run it").click()
+    await chat.card("Permission: Run make ready").get_by_role("button", name="Allow", exact=True).click()
     await expect(chat.answers.last).to_contain_text("ready: ran")
     await expect(chat.log).to_contain_text("Before.")
     assert await window.session_id() == session_id
@@ -80,7 +80,7 @@ async def test_a_view_that_is_closed_while_something_is_asked_leaves_the_questio
     await expect(chat.card("Permission: Run make knots")).to_be_visible()
     await window.command("View: Close All Editors")
     await window.answer("asks: Run make knots", "Open")
-    await chat.card("Permission: Run make knots").get_by_role("button", name="Yes, run it").click()
+    await chat.card("Permission: Run make knots").get_by_role("button", name="Allow", exact=True).click()
     await expect(chat.answers.last).to_contain_text("knots: ran")
 
 

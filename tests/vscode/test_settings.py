@@ -9,7 +9,7 @@ from playwright.async_api import expect
 from tests.browser.chat import say
 from tests.browser.scripted_requests import wish
 from tests.browser.user_environment import House
-from tests.vscode.conftest import Open, Serve
+from tests.vscode.conftest import OUTPUT, Open, Serve
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -31,11 +31,14 @@ async def test_port_budgets_and_agents_that_are_not_asked_about_reach_the_server
         "portico.budget.day": "$2.50",
         "portico.bypassPermissions": ["scripted"],
         "portico.showThinking": True,
+        "portico.reviewMode": "proposal",
+        "portico.maxCostUsd": 0.25,
     }
     # What the folder says about permissions and budgets is not heard, trusted or not: it is for the person alone.
     own = own_house.workspace / ".vscode" / "settings.json"
     own.parent.mkdir()
-    own.write_text(json.dumps({"portico.bypassPermissions": ["plain"], "portico.budget.day": "$100"}))
+    widened = {"portico.bypassPermissions": ["plain"], "portico.budget.day": "$100", "portico.maxCostUsd": 9}
+    own.write_text(json.dumps({**widened, "portico.reviewMode": "direct", "portico.agent": "scripted"}))
     window = await open_window(own_house.workspace, serve(own_house, settings=chosen))
     chat = await window.open_chat()
     assert own_house.server.port == chosen["portico.port"]
@@ -43,6 +46,11 @@ async def test_port_budgets_and_agents_that_are_not_asked_about_reach_the_server
     assert environ["PORTICO_BUDGET_DAY"] == "$2.50"
     assert "PORTICO_BUDGET_TURN" not in environ
     assert environ["PORTICO_BYPASS_PERMISSIONS"] == "scripted"
+    # These are sent with the calls of the window: the server has them from no file and no variable.
+    await expect(chat.composer.get_by_role("combobox", name="Changes: Proposal")).to_be_visible()
+    elsewhere = {one["name"]: one for one in own_house.server.ask("GetSettings", {})["settings"]}
+    assert json.loads(elsewhere["review"]["valueJson"])["mode"] is None
+    await window.page.screenshot(path=OUTPUT / "window-settings.png")
     await chat.tell({"think": "Which colour?"}, *wish("make paint", "paint"), say("Red."))
     await expect(chat.answers.filter(has_text="paint: ran")).to_be_visible()
     await expect(chat.seen("Which colour?")).to_be_visible()

@@ -7,7 +7,6 @@ from playwright.async_api import FrameLocator, Locator, Page, expect
 
 from tests.browser.chat import Chat
 from tests.support.stream import Json
-from tests.vscode.editor import CodeServer
 from tests.vscode.retry import ATTEMPT_MS, PATIENCE, persist
 
 # A window comes with some megabytes of script, and a machine may have other things to do.
@@ -26,10 +25,10 @@ class Workbench:
         self.field = self.picker.locator("input:visible").first
         self.dialog = page.locator(".monaco-dialog-box")
 
-    async def open(self, server: CodeServer, place: Path) -> None:
+    async def open(self, address: str, place: Path) -> None:
         """A folder, or a file that names several."""
         kind = "workspace" if place.suffix == ".code-workspace" else "folder"
-        await self.page.goto(f"{server.address}/?{kind}={place}")
+        await self.page.goto(f"{address}/?{kind}={place}")
         await self.loaded()
 
     async def loaded(self) -> None:
@@ -44,9 +43,9 @@ class Workbench:
 
     async def close(self) -> None:
         """As a person closes a tab of the browser: the window says goodbye, and its extensions end."""
-        for page in self.page.context.pages:
-            await page.goto("about:blank")
-        await self.page.context.close()
+        if not self.page.is_closed():
+            await self.page.goto("about:blank")
+            await self.page.close()
 
     async def open_chat(self) -> Chat:
         await self.show()
@@ -217,7 +216,8 @@ class Workbench:
         """As a person would leave it in the evening: nothing open but the chat, with a session of its own."""
         await self.page.keyboard.press("Escape")
         await self.close_editors()
-        await self.command("Notifications: Clear All Notifications")
+        if not await self.status_bar.get_by_role("button", name="No Notifications").count():
+            await self.command("Notifications: Clear All Notifications")
         await expect(self.page.locator(".notification-list-item:visible")).to_have_count(0)
         chat = await self.open_chat()
         for view in ("Sessions", "Todos", "Changes"):

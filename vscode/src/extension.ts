@@ -5,6 +5,7 @@ import { hunkCommands } from "./bridge/hunk-commands";
 import { registerTerminalCommand } from "./bridge/tool-terminal";
 import { attachWindow, followWindow } from "./bridge/editor-window";
 import { codeCommands } from "./commands/code";
+import { contextCommands } from "./commands/context";
 import { promptCommands } from "./commands/prompts";
 import { reviewCommands } from "./commands/review";
 import { serverCommands } from "./commands/server";
@@ -28,9 +29,11 @@ import { showStartFailures } from "./server/failure-messages";
 import { CurrentSession } from "./sessions/current-session";
 import { SessionRegistry } from "./sessions/session-registry";
 import { configuredPort, offerRestart, serverEnvironment } from "./server-settings";
+import { windowSettings } from "./window-settings";
 import { showStatus } from "./status-bar";
 import { SessionNotifications } from "./chat/session-notifications";
 import { CHAT_PANEL, CHAT_VIEW, Chat } from "./chat/chat";
+import { tourCommands } from "./tours/tour-comments";
 import { showChanges } from "./views/changes";
 import { PROPOSAL_SCHEME, ProposedFileProvider } from "./views/proposal-diff";
 import { showSessions } from "./views/session-list";
@@ -68,10 +71,12 @@ export function activate(context: vscode.ExtensionContext): void {
     ...promptCommands(services),
     vscode.workspace.registerTextDocumentContentProvider(ANSWER_SCHEME, services.answers),
     ...codeCommands(services),
+    ...contextCommands(services),
     ...reviewCommands(services),
     ...serverCommands(services),
     ...hunkCommands(services),
     registerTerminalCommand(services),
+    ...tourCommands(services),
     showBranchStatus(services),
     provider,
     vscode.lm.registerLanguageModelChatProvider(VENDOR, provider),
@@ -100,7 +105,7 @@ function build(
     const environ = { ...process.env, ...serverEnvironment(), ...(await readKeys(context.secrets)) };
     return { program, folder: folders.main, environ, wanted, port: configuredPort() };
   });
-  const connection = new ServerConnection(server);
+  const connection = new ServerConnection(server, windowSettings);
   const sessions = new SessionRegistry(server, connection);
   const current = new CurrentSession(connection, sessions, {
     belongsHere: (session) => folders.contains(session),

@@ -7,7 +7,7 @@ export function absolutePath(folder: string, name: string): string {
   return isAbsolute(name) ? name : join(folder, name);
 }
 
-/** As a session of the folder names it: without the folder, and whole if it is not in it. */
+/** Path relative to the folder of a session; absolute if the file is outside. */
 export function relativePath(folder: string, path: string): string {
   const name = relative(folder, path);
   const isOutside = name === "" || name === ".." || name.startsWith(`..${sep}`) || isAbsolute(name);

@@ -16,7 +16,7 @@ from portico.domain import codecs
 from portico.domain.errors import StoreFailed
 from portico.files.failures import file_failure
 from portico.files.leases import FileLease, FileLeases
-from portico.files.private import make_private_folder
+from portico.files.private import make_private_folder, replace_private
 
 MAX_LOG_BYTES = 1_000_000
 
@@ -120,20 +120,9 @@ class ServerFiles:
 
     def _write(self, path: Path, data: bytes) -> None:
         """Replace a file atomically, readable by its owner only."""
-        fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
         try:
             self._make_folder()
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                fresh.replace(path)
-            except BaseException:
-                with suppress(OSError):
-                    fresh.unlink()
-                raise
+            replace_private(path, data)
         except OSError as error:
             raise _unwritable(path, error) from error
 

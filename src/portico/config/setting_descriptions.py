@@ -17,10 +17,12 @@ from portico.config.settings import (
     merge_settings,
     read_user_settings,
     read_workspace_settings,
+    with_window,
 )
+from portico.config.window_settings import NO_WINDOW, WindowSettings
 
 SettingOwner = Literal["project", "user"]
-SettingSource = Literal["environment", "workspace", "user", "user and workspace", "built-in"]
+SettingSource = Literal["environment", "editor", "workspace", "user", "user and workspace", "built-in"]
 
 _NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
@@ -75,7 +77,10 @@ class SettingDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def describe_settings(
-    config_folder: Path, workspace: Path, environ: Mapping[str, str] = _NO_ENVIRONMENT
+    config_folder: Path,
+    workspace: Path,
+    environ: Mapping[str, str] = _NO_ENVIRONMENT,
+    window: WindowSettings = NO_WINDOW,
 ) -> list[SettingDescription]:
     """Return all settings with their effective values, owners and sources."""
     user = read_user_settings(config_folder)
@@ -88,12 +93,16 @@ def describe_settings(
 
     both, nothing = merged(user, project), SettingsFile()
     of_user, of_project, initial = merged(user, nothing), merged(nothing, project), merged(nothing, nothing)
-    overridden = _overridden(environ, merge_settings(user, project, config_folder, workspace))
+    chosen = with_window(user, project, window)
+    of_window = merged(*chosen)
+    overridden = _overridden(environ, merge_settings(*chosen, config_folder, workspace))
     described = []
     for name, facts in SETTINGS.items():
         source: SettingSource = "built-in"
         if name in overridden:
             source = "environment"
+        elif of_window[name] != both[name]:
+            source = "editor"
         elif both[name] not in (of_user[name], of_project[name]):
             source = "user and workspace"
         elif both[name] != of_user[name]:
@@ -103,7 +112,7 @@ def describe_settings(
         described.append(
             SettingDescription(
                 name=name,
-                value_json=msgspec.json.encode(overridden.get(name, both[name])).decode(),
+                value_json=msgspec.json.encode(overridden.get(name, of_window[name])).decode(),
                 source=source,
                 owner=facts.owner,
                 description=facts.description,

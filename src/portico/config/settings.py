@@ -27,7 +27,8 @@
 An untrusted workspace can only restrict, and supply texts: it can deny, lower budgets, and name folders of its own
 with prompts and variables.
 A broken workspace file counts as empty and is reported in `Settings.problems`; a broken user file is an error.
-Flags and environment variables override all of these, and are handled by the commands.
+Flags and environment variables override all of these, and are handled by the commands. The settings of an editor
+window come before those of the files, the user's before the user's and the folder's before the workspace's.
 """
 
 import os
@@ -43,6 +44,7 @@ from portico.config.mcp_settings import McpServerSetting
 from portico.config.model_settings import BudgetSetting, ProviderSetting
 from portico.config.paths import expand_user_path
 from portico.config.sandbox_settings import SandboxSetting
+from portico.config.window_settings import NO_WINDOW, FolderChoices, WindowSettings
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.domain.reviews import ReviewMode
@@ -54,7 +56,7 @@ AGENT_VARIABLE = "PORTICO_AGENT"
 """Sets the agent for one run, overriding the settings."""
 DEFAULT_MODE: ReviewMode = "direct"
 DEFAULT_MAX_COST_USD = 1.0
-"""What a turn of Porter may cost unless the user chooses another limit."""
+"""Cost limit of a turn of Porter, unless the user chooses another limit."""
 WORKSPACE_FILE = Path(".portico") / "settings.json"
 PROMPT_FOLDER = Path(".portico") / "prompts"
 MAX_SETTINGS_BYTES = 1024 * 1024
@@ -165,13 +167,39 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.review.mode or DEFAULT_MODE
 
 
-def load_settings(config_folder: Path, workspace: Path) -> Settings:
-    """Read and merge both files. Raises InvalidInput for a broken user file."""
+def load_settings(config_folder: Path, workspace: Path, window: WindowSettings = NO_WINDOW) -> Settings:
+    """Read and merge both files, and the settings of a window. Raises InvalidInput for a broken user file."""
     user = read_user_settings(config_folder)
     trusted = any(_is_same(expand_user_path(folder), workspace) for folder in user.trusted_workspaces)
     project, problems = read_workspace_settings(workspace, trusted=trusted)
+    user, project = with_window(user, project, window)
     settings = merge_settings(user, project, config_folder, workspace)
     return msgspec.structs.replace(settings, trusted=trusted, problems=problems)
+
+
+def with_window(
+    user: SettingsFile, project: SettingsFile, window: WindowSettings
+) -> tuple[SettingsFile, SettingsFile]:
+    """Return both files with the settings of a window in place of theirs."""
+    chosen = window.user
+    user = msgspec.structs.replace(
+        _with_choices(user, chosen),
+        model=chosen.model or user.model,
+        components={**user.components, **chosen.components},
+        max_cost_usd=user.max_cost_usd if chosen.max_cost_usd is None else chosen.max_cost_usd,
+        review=msgspec.structs.replace(user.review, mode=chosen.review_mode or user.review.mode),
+        sandbox=msgspec.structs.replace(user.sandbox, level=chosen.sandbox or user.sandbox.level),
+    )
+    return user, _with_choices(project, window.workspace)
+
+
+def _with_choices(file: SettingsFile, chosen: FolderChoices) -> SettingsFile:
+    return msgspec.structs.replace(
+        file,
+        agent=chosen.agent or file.agent,
+        prompt_directories=chosen.prompt_directories or file.prompt_directories,
+        session_variables=chosen.session_variables or file.session_variables,
+    )
 
 
 def merge_settings(

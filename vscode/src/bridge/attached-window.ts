@@ -50,7 +50,7 @@ export class AttachedWindow {
   #sending: Promise<void> = Promise.resolve();
   #sent = "";
   #sentTools = "[]";
-  /** What was sent of each file. */
+  /** Problems last sent for each file. */
   #sentProblems = new Map<string, string>();
   #problemsTimer: NodeJS.Timeout | undefined;
   readonly #waiting = new Set<() => void>();

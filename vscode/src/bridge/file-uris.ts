@@ -4,7 +4,7 @@ import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import * as vscode from "vscode";
 
-/** Where VS Code runs elsewhere, that machine's files have the first scheme, and at times still the second. */
+/** Schemes of files. On a remote machine they usually have the first, sometimes the second. */
 const SCHEMES = new Set(["file", "vscode-remote"]);
 
 /** Undefined for a text that is no file. */
@@ -16,7 +16,7 @@ export function findOpenDocument(path: string): vscode.TextDocument | undefined 
   return vscode.workspace.textDocuments.find(({ uri, isClosed }) => !isClosed && pathOf(uri) === path);
 }
 
-/** As the window names it: through its own folder, which may be a link. */
+/** Path as the window names it: inside its own folder, which may be a link. */
 export function uriOf(path: string): vscode.Uri {
   const known = findOpenDocument(path);
   if (known !== undefined) return known.uri;

@@ -7,7 +7,7 @@ import type { Services } from "../services";
 import { errorText, type ServerConnection } from "../server/connection";
 import { CommandOutput } from "./command-output";
 
-/** As far back as the commands of a session are looked for. */
+/** Pages of the timeline, and events on each, that are searched for a command. */
 const PAGES = 20;
 const PAGE = 500;
 

@@ -13,6 +13,7 @@ import {
 import type { EditorContext } from "../editor/context";
 import type { Server } from "../server/server";
 import { PageCalls } from "./page-calls";
+import { windowSettings } from "../window-settings";
 import { chatDocument } from "./page-document";
 import { openFile, openLink, saveFile } from "./editor-actions";
 import { FrameBatch } from "./frame-batch";
@@ -49,7 +50,7 @@ export class ChatPage implements vscode.Disposable {
     this.#host = around;
     webview.options = { enableScripts: true, localResourceRoots: [around.page] };
     this.#batch = new FrameBatch((post) => void webview.postMessage(post));
-    this.#calls = new PageCalls(around.server, (frame) => this.#batch.add(frame));
+    this.#calls = new PageCalls(around.server, (frame) => this.#batch.add(frame), windowSettings);
     this.#listening = vscode.Disposable.from(
       around.server.state.listen(({ state }) => this.#followServer(state)),
       around.context.listen((context) => this.#showContext(context)),
@@ -133,6 +134,9 @@ export class ChatPage implements vscode.Disposable {
         break;
       case "show_terminal":
         void vscode.commands.executeCommand("portico.showCommandInTerminal", frame.payload);
+        break;
+      case "show_tour":
+        void vscode.commands.executeCommand("portico.showTour", frame.payload);
         break;
       case "mend_builds":
         void vscode.commands.executeCommand("portico.mendBuilds");

@@ -2,6 +2,7 @@
 
 import { request, type ClientRequest, type IncomingMessage } from "node:http";
 import { PROTOCOL, type CallPayload, type ExtensionFrame } from "../../../web/src/gateway/webview-frames";
+import { SETTINGS_HEADER } from "../server/connection";
 import type { ServerAddress, Server } from "../server/server";
 
 const SERVICE = "/portico.v1.AgentService/";
@@ -14,6 +15,7 @@ const OURS = new Set([
   "cookie",
   "origin",
   "accept-encoding",
+  SETTINGS_HEADER,
 ]);
 
 type Tell = (frame: ExtensionFrame) => void;
@@ -21,11 +23,14 @@ type Tell = (frame: ExtensionFrame) => void;
 export class PageCalls {
   readonly #server: Server;
   readonly #tell: Tell;
+  readonly #settings: () => string;
   readonly #open = new Map<number, Call>();
 
-  constructor(server: Server, tell: Tell) {
+  /** `settings` are those of this window, as the header of a call. */
+  constructor(server: Server, tell: Tell, settings: () => string = () => "") {
     this.#server = server;
     this.#tell = tell;
+    this.#settings = settings;
   }
 
   /** Begins a call. One that is malformed is refused like one that the server refuses. */
@@ -39,7 +44,11 @@ export class PageCalls {
       if (this.#open.get(id) === call) this.#open.delete(id);
     });
     this.#open.set(id, call);
-    await call.send(this.#server, payload);
+    const headers: CallPayload["headers"] = [
+      ...payload.headers.filter(([name]) => !OURS.has(name.toLowerCase())),
+      [SETTINGS_HEADER, this.#settings()],
+    ];
+    await call.send(this.#server, { ...payload, headers });
   }
 
   cancel(id: number): void {
@@ -71,8 +80,7 @@ class Call {
     try {
       const address = await server.address();
       if (this.#state === "over") return;
-      const kept = headers.filter(([name]) => !OURS.has(name.toLowerCase()));
-      const request = this.#begin(address, path, Object.fromEntries(kept), body.byteLength);
+      const request = this.#begin(address, path, Object.fromEntries(headers), body.byteLength);
       request.on("error", (error: NodeJS.ErrnoException) => {
         if (error.code === "ECONNREFUSED") server.reportLost(address);
         this.#fail(error.message);

@@ -5,7 +5,7 @@ export interface PageFiles {
   /** Addresses that the webview can load. */
   readonly script: string;
   readonly sheet: string;
-  /** Where the webview's own files come from, as its policy names it. */
+  /** Source of the webview's own files, for the content security policy. */
   readonly source: string;
   readonly nonce: string;
   /** The folder that new sessions work in. */

@@ -20,6 +20,10 @@ export function lineRange({ startLine, endLine }: CodeExcerpt): string {
 
 /** A fence that nothing in the text can close. */
 export function fenceCode({ language, text }: CodeExcerpt): string {
+  return fenceText(text, language);
+}
+
+export function fenceText(text: string, language = ""): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;

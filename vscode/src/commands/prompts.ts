@@ -96,7 +96,12 @@ async function run(services: Services, request: PromptRunRequest): Promise<void>
   if (result.outputPath !== "") await showBeside(result.outputPath);
   // An untrusted folder writes no files; its answer is shown all the same.
   else if (output === "file" && result.text !== "") (await AnswerEditor.open("markdown")).append(result.text);
-  await showResult(services.answers, name, source, result);
+  const values = result.savable;
+  const save = () =>
+    services.connection.call((client) =>
+      client.saveSessionVariables({ workspace: request.workspace, values }),
+    );
+  await showResult(services.answers, name, source, result, save);
 }
 
 function follow(

@@ -44,7 +44,7 @@ export async function runAndReport(name: string, services: Services, act: () => 
     await act();
   } catch (reason) {
     services.log.error(`${name}: ${errorText(reason)}`);
-    // What keeps the server from starting has been told already.
+    // The reason why the server cannot start was already shown.
     if (services.server.state.value.state !== "failed" || reason instanceof UntrustedWorkspace)
       void vscode.window.showErrorMessage(`Portico: ${withoutLinks(errorText(reason))}`);
   }

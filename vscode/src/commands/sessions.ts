@@ -123,7 +123,7 @@ export async function chooseAgent(
   return (await vscode.window.showQuickPick(choices, options))?.agent;
 }
 
-/** How changes reach the files, and the modes that the agent itself has. */
+/** Asks for a review mode, or for a mode of the agent itself. */
 export async function chooseMode({ connection, current }: Services, sessionId: string): Promise<void> {
   const status = await connection.call((client) => client.getReviewStatus({ sessionId }));
   const option = current.detail.value?.options.find(({ category }) => category === "mode");

@@ -1,8 +1,9 @@
-// Active file and selection, reported shortly after they change.
+// Active file, selection, open tabs and problems, reported shortly after they change.
 
 import * as vscode from "vscode";
 import type { EditorContextPayload } from "../../../web/src/gateway/webview-frames";
 import { serverPath } from "../workspace-folders";
+import { openTabs, shownProblems } from "./open-tabs";
 
 const SETTLED = 100;
 /** A longer selection is the file itself; the agent can read that. */
@@ -26,6 +27,8 @@ export class EditorContext implements vscode.Disposable {
       vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
         if (textEditor === this.#last) this.#changed();
       }),
+      vscode.window.tabGroups.onDidChangeTabs(() => this.#changed()),
+      vscode.languages.onDidChangeDiagnostics(() => this.#changed()),
     );
   }
 
@@ -36,15 +39,20 @@ export class EditorContext implements vscode.Disposable {
 
   get now(): EditorContextPayload | null {
     const editor = this.#last;
-    if (editor === undefined || editor.document.uri.scheme !== "file") return null;
+    const around = {
+      openFiles: openTabs().map(serverPath),
+      problems: shownProblems().map(({ uri, ...problem }) => ({ ...problem, path: serverPath(uri) })),
+    };
+    if (editor === undefined || editor.document.uri.scheme !== "file")
+      return around.openFiles.length + around.problems.length === 0 ? null : around;
     const { document, selection } = editor;
-    const activeFile = serverPath(document.uri);
+    const shown = { ...around, activeFile: serverPath(document.uri), language: document.languageId };
     const text = document.getText(selection);
-    if (text === "" || text.length > LONGEST_SELECTION) return { activeFile };
+    if (text === "" || text.length > LONGEST_SELECTION) return shown;
     const startLine = selection.start.line + 1;
     // A selection of whole lines ends at the start of the next one.
     const endLine = selection.end.line + (selection.end.character === 0 ? 0 : 1);
-    return { activeFile, selection: { text, startLine, endLine: Math.max(startLine, endLine) } };
+    return { ...shown, selection: { text, startLine, endLine: Math.max(startLine, endLine) } };
   }
 
   listen(listener: Listener): vscode.Disposable {

@@ -3,10 +3,8 @@
 import { join } from "node:path";
 import * as vscode from "vscode";
 import type { EditorContext } from "./context";
+import { openTabs, shownProblems } from "./open-tabs";
 import { STATE_VARIABLE, StateFile, type EditorProblem, type EditorState } from "./state-file";
-
-const MOST_DIAGNOSTICS = 50;
-const SEVERITIES = ["error", "warning", "information", "hint"];
 
 /** Keeps the file of this window, and names it to the programs in its terminals. */
 export function writeStateFile(context: vscode.ExtensionContext, editor: EditorContext): vscode.Disposable {
@@ -38,31 +36,11 @@ function readState(editor: EditorContext): EditorState {
       languageId: document.languageId,
     }),
     ...(selection !== undefined && { selection }),
-    openFiles: openFiles(),
-    diagnostics: diagnostics(),
+    openFiles: openTabs().map(({ fsPath }) => fsPath),
+    diagnostics: shownProblems().map(({ uri, ...problem }): EditorProblem => ({
+      ...problem,
+      path: uri.fsPath,
+    })),
     workspaceFolders: folders.map(({ uri }) => uri.fsPath),
   };
-}
-
-function openFiles(): string[] {
-  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  const files = tabs.flatMap(({ input }) =>
-    input instanceof vscode.TabInputText && input.uri.scheme === "file" ? [input.uri.fsPath] : [],
-  );
-  return [...new Set(files)];
-}
-
-/** Most severe first. */
-function diagnostics(): EditorProblem[] {
-  const all = vscode.languages
-    .getDiagnostics()
-    .filter(([uri]) => uri.scheme === "file")
-    .flatMap(([uri, found]) => found.map((one) => ({ uri, one })));
-  all.sort((one, other) => one.one.severity - other.one.severity);
-  return all.slice(0, MOST_DIAGNOSTICS).map(({ uri, one }) => ({
-    message: one.message,
-    path: uri.fsPath,
-    line: one.range.start.line + 1,
-    severity: SEVERITIES[one.severity] ?? "information",
-  }));
 }

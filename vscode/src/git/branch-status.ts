@@ -93,6 +93,8 @@ interface GitExtension {
 interface Repository {
   /** Looks at the files again, and has the SCM view show what it finds. */
   status(): Promise<void>;
+  /** The changes in the tree, or those that are staged. */
+  diff(staged: boolean): Promise<string>;
 }
 
 export async function refreshRepository(folder: string): Promise<void> {

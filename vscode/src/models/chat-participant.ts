@@ -59,7 +59,7 @@ interface Attached {
   readonly source: { readonly case: "data"; readonly value: Uint8Array };
 }
 
-/** As it stands in the editor, saved or not. What is neither a file nor words is left out. */
+/** Text of a reference, with unsaved changes. References other than files and text are left out. */
 async function attachmentOf(
   { id, value }: vscode.ChatPromptReference,
   nameOf: (file: vscode.Uri) => string,

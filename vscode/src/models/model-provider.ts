@@ -26,7 +26,7 @@ const LETTERS_A_TOKEN = 4;
 
 type Progress = vscode.Progress<vscode.LanguageModelResponsePart>;
 
-/** Where the interface has it, which is not yet published. */
+/** Property that is not part of the published interface yet. */
 const { LanguageModelThinkingPart: ThinkingPart } = vscode as {
   readonly LanguageModelThinkingPart?: new (value: string) => vscode.LanguageModelTextPart;
 };

@@ -12,6 +12,7 @@ const SHOW_PROVENANCE = "Show Provenance";
 const SAVE_AS = "Save As…";
 const INSERT = "Insert";
 const COMPARE = "Compare with Source";
+const SAVE_VARIABLES = "Save as Session Variables…";
 const MARKDOWN = [".md", ".markdown", ".mdown"];
 
 /** The text that a prompt was run on. */
@@ -27,19 +28,34 @@ export async function showResult(
   name: string,
   source: PromptSource,
   result: PromptRunResult,
+  saveVariables: () => Promise<unknown>,
 ): Promise<void> {
   const words = withoutLinks(runSummary(name, result));
   const show = result.complete ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
   const hasText = result.text.trim() !== "";
+  let isSavable = result.variablesPath !== "" && Object.keys(result.savable).length > 0;
   for (;;) {
-    const buttons = hasText ? [SHOW_PROVENANCE, SAVE_AS, INSERT, COMPARE] : [SHOW_PROVENANCE];
+    const buttons = [SHOW_PROVENANCE, ...(hasText ? [SAVE_AS, INSERT, COMPARE] : [])];
+    if (isSavable) buttons.push(SAVE_VARIABLES);
     const chosen = await show(words, ...buttons);
     if (chosen === undefined) return;
     if (chosen === SHOW_PROVENANCE) await showProvenance(answers, name, result);
     if (chosen === SAVE_AS) await saveAnswer(name, source, result);
     if (chosen === INSERT) await insertAnswer(source, result.text);
     if (chosen === COMPARE) await compare(answers, name, source, result.text);
+    if (chosen === SAVE_VARIABLES && (await agreesToSave(result))) {
+      await saveVariables();
+      isSavable = false;
+    }
   }
+}
+
+/** Shows what would be written, and where. */
+async function agreesToSave({ savable, variablesPath }: PromptRunResult): Promise<boolean> {
+  const lines = Object.entries(savable).map(([name, value]) => `"${name}": ${JSON.stringify(value)}`);
+  const words = `Save as session variables in ${variablesPath}?`;
+  const options = { modal: true, detail: lines.join("\n") };
+  return (await vscode.window.showInformationMessage(words, options, "Save")) !== undefined;
 }
 
 async function showProvenance(

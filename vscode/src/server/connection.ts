@@ -6,14 +6,19 @@ import { AgentService } from "../../../web/src/generated/portico/v1/agent_pb";
 import { ErrorDetailsSchema } from "../../../web/src/generated/portico/v1/events_pb";
 import type { ServerAddress, Server } from "./server";
 
+export const SETTINGS_HEADER = "portico-settings";
+
 export type AgentClient = Client<typeof AgentService>;
 
 export class ServerConnection {
   readonly #server: Server;
+  readonly #settings: () => string;
   #known: { readonly address: ServerAddress; readonly client: AgentClient } | undefined;
 
-  constructor(server: Server) {
+  /** `settings` are those of this window, as the header of a call. */
+  constructor(server: Server, settings: () => string = () => "") {
     this.#server = server;
+    this.#settings = settings;
   }
 
   /** Whether the server is known to run. Background work must not start it. */
@@ -36,6 +41,7 @@ export class ServerConnection {
     if (this.#known?.address !== address) {
       const withToken: Interceptor = (next) => (request) => {
         request.header.set("Authorization", `Bearer ${address.token}`);
+        request.header.set(SETTINGS_HEADER, this.#settings());
         return next(request);
       };
       const transport = createConnectTransport({

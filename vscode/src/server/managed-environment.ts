@@ -21,7 +21,7 @@ const INSTALL_TIMEOUT = 15 * 60_000;
 const STRAYS = ["PYTHONHOME", "PYTHONPATH", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "VIRTUAL_ENV"];
 const NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))";
 
-/** Where the program of such an environment is. */
+/** Path of the portico program in a managed environment. */
 export function managedProgram(folder: string, platform: NodeJS.Platform): string {
   return programsIn(binaries(folder, platform), platform)[0] ?? "";
 }

@@ -11,7 +11,7 @@ export interface ProgramSearch {
   readonly user: string;
   /** The interpreter that the Python extension uses here. */
   readonly interpreter: string;
-  /** As VS Code knows it: on a desktop, that of the person's login shell. */
+  /** PATH as VS Code knows it: on a desktop, that of the login shell. */
   readonly path: string;
   /** The program that the extension installs for itself, whether it is there or not. */
   readonly own: string;
@@ -50,7 +50,7 @@ export async function findProgram(search: ProgramSearch): Promise<FoundProgram> 
   throw new ProgramNotFound("Portico is not installed: there is no portico program on the PATH.");
 }
 
-/** Where a folder of programs would have it. */
+/** Path of the portico program in a folder of programs. */
 export function programsIn(folder: string, platform: NodeJS.Platform): readonly string[] {
   const names = platform === "win32" ? ["portico.exe", "portico.cmd"] : ["portico"];
   return names.map((name) => join(folder, name));

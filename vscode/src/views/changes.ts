@@ -102,7 +102,7 @@ export class FileNode extends vscode.TreeItem {
 class CheckpointsNode extends vscode.TreeItem {
   override readonly iconPath = new vscode.ThemeIcon("history");
 
-  /** How many there are, and the newest, say when the list is another one. */
+  /** Number of checkpoints and the newest one: the list has changed if these have. */
   constructor(
     readonly sessionId: string,
     readonly count: number,

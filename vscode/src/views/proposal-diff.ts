@@ -20,16 +20,16 @@ type Shown = Pick<FileNode, "sessionId" | "proposal" | "file">;
 
 export async function showDiff({ sessionId, proposal, file }: Shown): Promise<void> {
   const { proposalId, revision } = proposal;
-  const uriOf = (side: ProposedFileAddress["side"]): vscode.Uri => {
-    const address: ProposedFileAddress = { sessionId, proposalId, revision, path: file.path, side };
-    return vscode.Uri.from({
-      scheme: PROPOSAL_SCHEME,
-      path: `/${file.path}`,
-      query: JSON.stringify(address),
-    });
-  };
+  const uriOf = (side: ProposedFileAddress["side"]): vscode.Uri =>
+    proposedUri({ sessionId, proposalId, revision, path: file.path, side });
   const title = `${basename(file.path)} (proposed)`;
   await vscode.commands.executeCommand("vscode.diff", uriOf("old"), uriOf("new"), title, { preview: true });
+}
+
+export function proposedUri(address: ProposedFileAddress): vscode.Uri {
+  const { sessionId, proposalId, revision, path, side } = address;
+  const query = JSON.stringify({ sessionId, proposalId, revision, path, side });
+  return vscode.Uri.from({ scheme: PROPOSAL_SCHEME, path: `/${path}`, query });
 }
 
 /** The text of one side of a proposal's diff; undefined for other documents. */

@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import type { SessionSummary } from "../../../web/src/generated/portico/v1/agent_pb";
 import { isActive, moodOf, turnStateLabel, type TurnMood } from "../../../web/src/view/shell/turn-state";
 import type { Services } from "../services";
-import { sessionTitle } from "../../../web/src/model/session-summary";
+import { reviewText, sessionTitle } from "../../../web/src/model/session-summary";
 
 const REDRAW_EVERY = 250;
 const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
@@ -74,11 +74,12 @@ class FolderNode extends vscode.TreeItem {
 function sessionItem(session: SessionSummary): vscode.TreeItem {
   const { sessionId, agent, workspace, updatedAt } = session;
   const state = turnStateLabel(session.state);
+  const draft = session.hasDraft ? "Draft" : "";
   const at = updatedAt === undefined ? "" : `\n${timestampDate(updatedAt).toLocaleString()}`;
   return Object.assign(new vscode.TreeItem(sessionTitle(session)), {
     sessionId,
     id: sessionId,
-    description: [agent, state].filter((part) => part !== "").join(" · "),
+    description: [agent, state, reviewText(session), draft].filter((part) => part !== "").join(" · "),
     tooltip: `${sessionTitle(session)}\n${agent}, ${state}\n${workspace}${at}`,
     iconPath: ICONS[moodOf(session.state)],
     contextValue: isActive(session.state) ? "activeSession" : "session",
