@@ -2,9 +2,10 @@
 
 import gc
 import os
+import shutil
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,12 @@ os.environ.pop("PYTEST_ADDOPTS", None)
 
 # Folders whose tests take long, or much to set up.
 LONG = ("vscode", "browser", "end_to_end", "cli", "review", "porter")
+FAILED = pytest.StashKey[bool]()
+
+
+def pytest_collection() -> None:
+    """Thousands of tests are collected, and none of it is garbage."""
+    gc.disable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -59,11 +66,26 @@ def pytest_collection_finish() -> None:
     """Thousands of collected tests are not looked through again at each garbage collection."""
     gc.collect()
     gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.stash[FAILED] = True
+    return report
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that Portico, and every program a test starts, takes for the user's."""
+def own_home(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Path]:
+    """A folder that Portico, and every program a test starts, takes for the user's. After a failure it stays."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         if name.startswith(("PORTICO_", "XDG_")):
@@ -73,7 +95,9 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("PORTICO_TAP", str(home / "tap"))
     # A program that dies by a signal says where.
     monkeypatch.setenv("PYTHONFAULTHANDLER", "1")
-    return home
+    yield home
+    if not request.node.stash.get(FAILED, False):
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

@@ -99,8 +99,9 @@ class Chat:
 
     async def do(self, deed: str, title: str) -> None:
         """One of the deeds that an entry of the history offers when it is pointed at."""
-        await self.history.get_by_role("button", name=re.compile(f"^{re.escape(title)}")).first.hover()
-        await self.history.get_by_role("button", name=re.compile(f"^{deed} {re.escape(title)}")).first.click()
+        named = re.escape(title).replace("/", ".")  # A slash ends the pattern of a selector.
+        await self.history.get_by_role("button", name=re.compile(f"^{named}")).first.hover()
+        await self.history.get_by_role("button", name=re.compile(f"^{deed} {named}")).first.click()
 
     async def choose(self, picker: str | re.Pattern[str], choice: str) -> None:
         await self.composer.get_by_role("combobox", name=picker).click()

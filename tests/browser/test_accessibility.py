@@ -202,7 +202,7 @@ async def test_a_whole_conversation_needs_no_mouse(chat: Chat) -> None:
     await keys.press("Tab")
     assert await focus_is_visible(chat)
     await keys.press("Control+Alt+a")
-    await keys.press("1")
+    await keys.press("a")
     await expect(chat.answers).to_have_text("allowed")
     await keys.press("Control+Alt+n")
     await expect(chat.tabs).to_have_count(2)

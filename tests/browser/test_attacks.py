@@ -121,7 +121,7 @@ async def test_no_question_of_an_agent_does_anything_to_the_page(tall: Chat, can
         },
         say(END),
     )
-    refuse = tall.log.get_by_role("button", name="No", exact=True)
+    refuse = tall.log.get_by_role("button", name="Reject", exact=True)
     await expect(refuse).to_be_visible()
     await unfold(tall)
     await check(tall, canary)

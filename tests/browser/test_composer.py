@@ -109,7 +109,7 @@ async def test_earlier_prompts_come_back_with_the_arrow_keys(chat: Chat) -> None
 
 
 async def test_a_slash_offers_the_commands_of_the_agent(chat: Chat, shoot: Shoot) -> None:
-    await expect(chat.log.get_by_role("button", name=re.compile("^.review"))).to_be_visible()
+    await expect(chat.log.get_by_role("button", name="All commands")).to_be_visible()
     await chat.prompt.press_sequentially("/re")
     offers = chat.page.get_by_role("listbox", name="Commands").get_by_role("option")
     expected = ("review.*Look over the changes", "release", "review-diff.*prompt")
@@ -218,7 +218,7 @@ async def test_a_folder_is_mentioned_like_a_file_and_goes_along_when_the_prompt_
     await expect(chips.get_by_text("crews/")).to_be_visible()
     await chat.prompt.press("Enter")
     await expect(chat.prompts).to_have_count(1)
-    await chat.log.get_by_role("button", name="Try again").last.click()
+    await chat.log.get_by_role("button", name="Retry").last.click()
     await expect(chat.prompts).to_have_count(2)
     await chat.rested()
     timeline = house.server.ask("GetTimeline", {"sessionId": await chat.session_id()})
@@ -282,6 +282,37 @@ async def test_model_mode_and_options_are_chosen_below_the_prompt(chat: Chat, ho
     assert options["web"]["switchedOn"] is True
 
 
+async def test_the_line_at_the_end_says_what_the_agent_does_and_stops_it(
+    chat: Chat, house: House, shoot: Shoot
+) -> None:
+    tool = {"id": "t", "title": "Run make sails", "kind": "execute", "statuses": ["in_progress"]}
+    await chat.ask({"usage": {"used": 1200, "size": 9000}}, {"tool": tool}, {"hang": {}})
+    line = chat.log.locator(".p-working")
+    await expect(line).to_contain_text("Run make sails")
+    await expect(line).to_contain_text("1,200 tokens")
+    await shoot(chat, "working", widths=(420, 1280), night=True)
+    await line.get_by_role("button", name="Esc to stop").click()
+    await chat.rested()
+    await expect(line).to_have_text("")
+
+
+async def test_queued_prompts_are_reordered_and_one_is_sent_in_place_of_the_turn(
+    chat: Chat, shoot: Shoot
+) -> None:
+    await chat.ask(say("Busy."), {"hang": {}})
+    await expect(chat.answers).to_have_text("Busy.")
+    for words in ("mend the net", "paint the hull"):
+        await chat.ask(words)
+    waiting = chat.page.get_by_role("list", name="Queued prompts").get_by_role("listitem")
+    await expect(waiting).to_have_count(2)
+    await chat.button("Move up: paint the hull").click()
+    await expect(waiting.first).to_contain_text("paint the hull")
+    await shoot(chat, "queue", widths=(360, 420, 1280), night=True)
+    await waiting.first.get_by_role("button", name="Send now").click()
+    await expect(chat.prompts.last).to_contain_text("paint the hull")
+    await expect(chat.seen(re.compile("^Stopped"))).to_be_visible()
+
+
 async def test_a_prompt_waits_while_a_turn_runs_and_is_sent_afterwards(chat: Chat, house: House) -> None:
     go = house.workspace / "go-on-queueing"
     await chat.ask(say("Wait."), {"wait_file": str(go)})
@@ -293,9 +324,10 @@ async def test_a_prompt_waits_while_a_turn_runs_and_is_sent_afterwards(chat: Cha
     await chat.button("Remove: never mind this").click()
     await expect(waiting.get_by_role("listitem")).to_have_count(1)
     await chat.button("Edit: the next thing").click()
-    await expect(chat.prompt).to_have_value("the next thing")
-    await expect(waiting).to_have_count(0)
-    await chat.prompt.press("Enter")
+    field = waiting.get_by_role("textbox", name="Queued prompt")
+    await expect(field).to_be_focused()
+    await field.fill("the next thing")
+    await field.press("Enter")
     await expect(waiting.get_by_text("the next thing")).to_be_visible()
     go.touch()
     await expect(chat.answers).to_have_text(["Wait.", "the next thing"])

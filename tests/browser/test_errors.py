@@ -50,16 +50,33 @@ async def test_a_crash_shows_the_last_words_and_can_be_tried_again(chat: Chat, h
     crash = {"crash": {"code": 3, "stderr": "the mast broke\n"}}
     await chat.ask({"once": {"mark": mark, "steps": [crash]}}, say("Recovered."))
     card = chat.card("Error: The agent stopped working")
-    await card.get_by_role("button", name="Last output of the agent").click()
+    await card.get_by_role("button", name="Details", exact=True).click()
     await expect(card.get_by_text("the mast broke")).to_be_visible()
-    await card.get_by_role("button", name="Try again").click()
+    await card.get_by_role("button", name="Retry").click()
     await expect(chat.answers).to_have_text("Recovered.")
-    await expect(card.get_by_role("button", name="Try again")).to_have_count(0)
+    await expect(card.get_by_role("button", name="Retry")).to_have_count(0)
+
+
+async def test_a_crash_is_one_card_in_plain_words_that_stays_until_something_is_done(
+    chat: Chat, shoot: Shoot
+) -> None:
+    await chat.ask(say("Half an"), {"crash": {"code": 3, "stderr": "the mast broke\n"}})
+    card = chat.card("Error: The agent stopped working")
+    await expect(card.get_by_role("button")).to_have_text(["Retry", "Dismiss", "Copy details", "Details"])
+    await expect(chat.log.get_by_role("group")).to_have_count(1)
+    await expect(chat.seen(re.compile("was restarted and is ready"))).to_be_visible()
+    await expect(chat.tab(re.compile("interrupted"))).to_be_visible()
+    await expect(chat.log).not_to_contain_text("session/")
+    await expect(card).not_to_contain_text("the mast broke")
+    await shoot(chat, "crash", widths=(420, 1100), night=True)
+    await card.get_by_role("button", name="Dismiss").click()
+    await expect(card.get_by_role("button")).to_have_text(["Details"])
+    await expect(chat.tab(re.compile("stopped"))).to_be_visible()
 
 
 async def test_a_report_of_a_crash_is_copied_without_the_conversation(chat: Chat) -> None:
     await chat.ask(say("a private matter"), {"crash": {"code": 3, "stderr": "the mast broke\n"}})
-    await chat.card("Error: The agent stopped working").get_by_role("button", name="Copy report").click()
+    await chat.card("Error: The agent stopped working").get_by_role("button", name="Copy details").click()
     await expect(chat.button("Copied")).to_be_visible()
     report = await chat.page.evaluate("navigator.clipboard.readText()")
     assert "AGENT_CRASHED" in report
@@ -103,7 +120,7 @@ async def test_a_silent_agent_is_told_and_can_be_tried_again(chat: Chat, house: 
     assert ran.code == 2
     await chat.show_history()
     await chat.history.get_by_role("button", name=re.compile("^Doldrums")).first.click()
-    await chat.card("Error: The agent timed out").get_by_role("button", name="Try again").click()
+    await chat.card("Error: The agent timed out").get_by_role("button", name="Retry").click()
     await expect(chat.answers).to_have_text("Wind again.")
 
 
@@ -123,7 +140,9 @@ async def test_an_answer_that_had_no_room_says_so(chat: Chat) -> None:
     await expect(chat.tabs).to_have_count(2)
 
 
-async def test_an_interrupted_turn_is_resumed(own_house: House, open_page: Open, shoot: Shoot) -> None:
+async def test_an_interrupted_turn_stays_so_until_it_is_dismissed(
+    own_house: House, open_page: Open, shoot: Shoot
+) -> None:
     chat = await open_page(own_house.open())
     await chat.ask(say("Half a"), {"hang": {}})
     await expect(chat.answers).to_have_text("Half a")
@@ -132,9 +151,11 @@ async def test_an_interrupted_turn_is_resumed(own_house: House, open_page: Open,
     card = chat.card("Interrupted turn")
     await expect(card).to_be_visible()
     await shoot(chat, "interrupted", widths=(300, 1100))
-    await card.get_by_role("button", name="Resume").click()
+    await expect(card.get_by_role("button")).to_have_text(["Retry", "Dismiss", "Copy details"])
+    await expect(chat.tab(re.compile("interrupted"))).to_be_visible()
+    await card.get_by_role("button", name="Dismiss").click()
     await expect(card).to_have_count(0)
-    await chat.rested()
+    await expect(chat.tab(re.compile("stopped"))).to_be_visible()
     await chat.tell(say("A whole one."))
     await expect(chat.answers.last).to_have_text("A whole one.")
 

@@ -25,26 +25,31 @@ def typescript(house: House) -> Iterator[str]:
     house.settings({"agent": "scripted", "agents": house.agents})
 
 
-async def test_from_a_typescript_agent_to_another_and_back(chat: Chat, typescript: str, shoot: Shoot) -> None:
+@pytest.mark.parametrize(("other", "words"), [("plain", "and the sails"), ("porter", "/help")])
+async def test_from_a_typescript_agent_to_another_and_back(
+    chat: Chat, typescript: str, shoot: Shoot, other: str, words: str
+) -> None:
+    title = f"mend the ropes for {other}"
     await chat.page.reload()
     await chat.new_session(typescript)
-    await chat.tell("mend the ropes")
-    await continue_with(chat, "mend the ropes", "plain", shoot)
+    await chat.tell(title)
+    await continue_with(chat, title, other, shoot)
     seam = chat.card("Hand-off")
-    await expect(seam).to_contain_text("Continued from “mend the ropes” (typescript).")
+    await expect(seam).to_contain_text(f"Continued from “{title}” (typescript).")
     await expect(chat.prompt).to_have_value("Continue with the open points.")
     await seam.get_by_role("button", name="Summary for the agent").click()
-    await expect(seam).to_contain_text("> mend the ropes")
-    await shoot(chat, "hand-off-begun", widths=(300, 1100))
+    await expect(seam).to_contain_text(f"> {title}")
+    await shoot(chat, f"hand-off-begun-{other}", widths=(300, 1100))
     await seam.get_by_role("button", name="Open the earlier session").click()
-    await expect(chat.card("Hand-off")).to_contain_text("Continued with plain.")
-    await shoot(chat, "hand-off-ended", widths=(300, 1100))
+    await expect(chat.card("Hand-off")).to_contain_text(f"Continued with {other}.")
+    await shoot(chat, f"hand-off-ended-{other}", widths=(300, 1100))
     await chat.card("Hand-off").get_by_role("button", name="Open the session that continues").click()
-    await chat.tell("and the sails")
+    await chat.tell(words)
     # Both have one title; the list shows the newer one first as soon as it has heard of it.
-    await expect(chat.history.locator(".p-entry").first).to_contain_text("plain · done")
-    await continue_with(chat, "mend the ropes", typescript, shoot)
-    await expect(chat.card("Hand-off")).to_contain_text("(plain)")
+    await expect(chat.history.locator(".p-entry").first).to_contain_text(f"{other} · done")
+    # Porter gives a session a title by its first prompt.
+    await continue_with(chat, words if other == "porter" else title, typescript, shoot)
+    await expect(chat.card("Hand-off")).to_contain_text(f"({other})")
     await chat.ready()
     await chat.prompt.press("Enter")
     await expect(chat.answers.first).to_contain_text("Before that session")

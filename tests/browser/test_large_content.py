@@ -11,12 +11,12 @@ from tests.browser.chat import Chat, say
 from tests.browser.user_environment import House
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
 
 MEGABYTE = 1_000_000
 ROUNDS = 4_100
 FEW_NODES = 20_000
-PAINTED = 60
+PAINTED = 200
 LOOK_AGAIN_MS = 500
 
 

@@ -62,7 +62,7 @@ async def test_a_model_that_fails_has_a_card_and_can_be_tried_again(
         await expect(card).to_be_visible()
         await shoot(chat, f"model-{title.rsplit(maxsplit=1)[-1]}", widths=(480,))
         endpoint.answer = lambda _: Answer(Say("Ahoy."))
-        await card.get_by_role("button", name="Try again").click()
+        await card.get_by_role("button", name="Retry").click()
         await expect(chat.answers).to_have_text("Ahoy.")
 
 
@@ -93,6 +93,7 @@ async def test_a_newcomer_connects_a_model_on_the_page_and_porter_answers_with_i
         await connect.click()
         await expect(dialog.get_by_role("alert")).to_contain_text("key")
         await expect(dialog.get_by_text("Porter uses no model yet.")).to_be_visible()
+        await expect(dialog.get_by_role("button", name="Delete key")).to_have_count(0)
 
         endpoint.answer = lambda _: Answer(Say("Ahoy."))
         await key.fill("a-good-key")
@@ -111,6 +112,52 @@ async def test_a_newcomer_connects_a_model_on_the_page_and_porter_answers_with_i
         await chat.new_session("Porter")
         await expect(model).to_be_visible()
         await expect(offer).to_have_count(0)
+
+
+async def test_a_server_of_ones_own_is_found_tried_and_connected_and_an_expired_key_is_deleted(
+    own_house: House, open_page: Open, shoot: Shoot
+) -> None:
+    async with ModelEndpoint() as endpoint:
+        endpoint.answer = lambda _: Answer(Say("Ahoy."))
+        around = {"OLLAMA_BASE_URL": f"{endpoint.address}/v1"}
+        chat: Chat = await open_page(await asyncio.to_thread(own_house.open, environ=around))
+        await chat.new_session("Porter")
+        await chat.log.get_by_role("button", name="Connect a model").click()
+        dialog = chat.page.get_by_role("dialog", name="Connect a model")
+        await dialog.get_by_role("button", name="Use Ollama").click()
+        await expect(dialog.get_by_label("Address")).to_have_value(f"{endpoint.address}/v1")
+        await expect(dialog.get_by_label("Model", exact=True)).to_have_value("scripted")
+        await shoot(chat, "connect-server", widths=(300, 1100), night=True)
+
+        endpoint.key = "a-good-key"
+        connect = dialog.get_by_role("button", name="Connect", exact=True)
+        await connect.click()
+        await expect(dialog.get_by_role("alert")).to_contain_text("needs a key")
+        key = dialog.get_by_role("textbox", name="Key")
+        await key.fill("a-wrong-key")
+        await connect.click()
+        await expect(dialog.get_by_role("alert")).to_contain_text("rejected the key")
+        await key.fill("a-good-key")
+        await connect.click()
+        await expect(dialog.get_by_text("works. Porter uses it from now on.")).to_be_visible()
+        await dialog.get_by_role("button", name="Close").click()
+        await chat.tell("Say hello to the crew.")
+        await expect(chat.answers.last).to_have_text("Ahoy.")
+
+        endpoint.key = "a-newer-key"
+        await chat.ask("And once more.")
+        card = chat.card("Error: The agent needs you to sign in")
+        await expect(card.get_by_role("status")).to_contain_text("so it has been deleted")
+        await shoot(chat, "expired-key", widths=(480,))
+        await card.get_by_role("button", name="Connect with a key").click()
+        await card.get_by_label("Key", exact=True).fill("a-wrong-key")
+        await card.get_by_role("button", name="Save key").click()
+        await expect(card.get_by_role("alert")).to_contain_text("It was not saved.")
+        await card.get_by_label("Key", exact=True).fill("a-newer-key")
+        await card.get_by_role("button", name="Save key").click()
+        await expect(card.get_by_text(re.compile("can use it"))).to_be_visible()
+        await card.get_by_role("button", name="Retry").click()
+        await expect(chat.answers.last).to_have_text("Ahoy.")
 
 
 async def test_the_page_offers_a_coder_and_says_why_its_download_failed(

@@ -43,7 +43,7 @@ async def test_the_server_dies_ten_times_while_an_answer_streams_and_the_page_en
         await expect(chat.answers.last).to_contain_text(f"{life * 10_000 + 60:05d}:")
         own_house.kill()
         own_house.open()
-        await chat.card("Interrupted turn").get_by_role("button", name="Resend prompt").click()
+        await chat.card("Interrupted turn").get_by_role("button", name="Retry").click()
     await expect(chat.answers.last).to_contain_text("The end.")
     await chat.rested()
     assert await shown(chat) == logged(own_house, session_id)

@@ -1,5 +1,7 @@
 """Safe editing on the page: a proposal is looked at, decided on line by line, applied, and taken back."""
 
+import asyncio
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -7,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Locator, expect
 
-from tests.browser.chat import Chat, say
-from tests.browser.conftest import Shoot
+from tests.browser.chat import Chat, named, say
+from tests.browser.conftest import Open, Shoot
 from tests.browser.test_accessibility import faults
 from tests.browser.user_environment import House
 
@@ -67,6 +69,19 @@ async def propose(chat: Chat, *steps: dict[str, object]) -> None:
     await expect(card(chat)).to_be_visible()
 
 
+async def test_what_waits_for_review_is_told_in_the_history_and_on_the_tab(
+    chat: Chat, harbour: Harbour, shoot: Shoot
+) -> None:
+    await propose(chat, named("Mending"), writes("harbour.py", changed()), writes("second.py", "new\n"))
+    entry = chat.history.get_by_role("button", name=re.compile("^Mending"))
+    await expect(entry).to_contain_text("2 to review")
+    await expect(chat.tab(re.compile("^Mending"))).to_contain_text("2 to review")
+    await shoot(chat, "to-review", widths=(420, 1280), night=True)
+    await card(chat).get_by_role("button", name="Apply all").click()
+    await expect(entry).not_to_contain_text("to review")
+    await expect(chat.tab(re.compile("^Mending"))).not_to_contain_text("to review")
+
+
 async def test_porter_proposes_and_a_person_applies_one_change_of_two(
     chat: Chat, harbour: Harbour, shoot: Shoot
 ) -> None:
@@ -98,7 +113,7 @@ async def ask_and_allow(chat: Chat, words: str) -> None:
     asked = chat.card(re.compile("^Permission"))
     await expect(asked.or_(chat.send_button).first).to_be_visible()
     if await asked.count() > 0:
-        await asked.get_by_role("button", name="Allow once", exact=True).click()
+        await asked.get_by_role("button", name="Allow", exact=True).click()
     await chat.rested()
 
 
@@ -199,6 +214,38 @@ async def test_a_folder_that_is_no_repository_offers_no_branch_and_says_why(chat
     branch = chat.page.get_by_role("option", name=re.compile("^Branch"))
     await expect(branch).to_have_attribute("aria-disabled", "true")
     await expect(chat.page.get_by_text("git init")).to_be_visible()
+
+
+async def test_the_first_change_asks_how_and_remembers_the_answer(
+    own_house: House, open_page: Open, shoot: Shoot
+) -> None:
+    """In a folder without git, which becomes a repository on the way."""
+    chat = await open_page(await asyncio.to_thread(own_house.open))
+    options = [
+        {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+        {"optionId": "no", "name": "No", "kind": "reject_once"},
+    ]
+    wanted = {"id": "keel", "title": "Write keel.txt", "kind": "edit", "statuses": ["pending"]}
+    asks = {"tool": "keel", "title": "Write keel.txt", "kind": "edit", "options": options}
+    branches = {"allowed": [writes("keel.txt", "oak"), say("Written.")], "rejected": [say("Left.")]}
+    await chat.ask({"tool": wanted}, {"permission": {**asks, **branches}})
+    note = chat.composer.get_by_role("group", name="First change")
+    await expect(note).to_contain_text("not in a git repository")
+    await expect(note.get_by_role("button", name="Use proposals")).to_be_visible()
+    await shoot(chat, "first-change-no-git", widths=(300, 1100))
+    await note.get_by_role("button", name="Initialise git").click()
+    await expect(note).to_contain_text("How should changes reach your files?")
+    assert git(own_house.workspace, "log", "--format=%s") == "Start of the repository\n"
+    await note.get_by_label("Remember").check()
+    await shoot(chat, "first-change", widths=(300, 1100), night=True)
+    await note.get_by_role("button", name="On a branch").click()
+    await expect(chat.composer.get_by_role("combobox", name="Changes: Branch")).to_be_visible()
+    await chat.log.get_by_role("button", name="Allow", exact=True).last.click()
+    await expect(chat.answers.last).to_contain_text("Written.")
+    await expect(note).to_have_count(0)
+    assert git(own_house.workspace, "branch", "--show-current").startswith("portico/")
+    found = {one["name"]: one for one in own_house.server.ask("GetSettings", {})["settings"]}
+    assert json.loads(found["review"]["valueJson"])["mode"] == "branch"
 
 
 @pytest.mark.parametrize("light", ["light", "dark"])

@@ -38,6 +38,30 @@ async def test_tabs_are_there_again_after_a_reload(chat: Chat) -> None:
     await expect(chat.answers).to_have_text("Knots.")
 
 
+async def test_a_session_is_renamed_and_pinned_and_stays_so(chat: Chat, shoot: Shoot) -> None:
+    await chat.tell(named("Ropes"), say("Knots."))
+    await chat.new_session()
+    await chat.tell(named("Sails"), say("Wind."))
+    await chat.do("Rename", "Ropes")
+    field = chat.history.get_by_role("textbox", name="New name of Ropes")
+    await expect(field).to_be_focused()
+    await field.fill("Rigging")
+    await field.press("Enter")
+    await expect(chat.tab(re.compile("^Rigging"))).to_be_visible()
+    await chat.tab(re.compile("^Rigging")).click()
+    await chat.tell(named("Ropes again"), say("More knots."))
+    await expect(chat.tab(re.compile("^Rigging"))).to_be_visible()
+    await chat.do("Pin", "Sails")
+    pinned = chat.history.get_by_role("region", name="Pinned")
+    await expect(pinned).to_contain_text("Sails")
+    await shoot(chat, "history", widths=(420, 1280), night=True)
+    await chat.page.reload()
+    await expect(pinned).to_contain_text("Sails")
+    await expect(chat.tab(re.compile("^Rigging"))).to_be_visible()
+    await chat.do("Unpin", "Sails")
+    await expect(pinned).to_have_count(0)
+
+
 async def test_the_tab_in_front_stays_in_sight_and_a_wheel_brings_the_others(chat: Chat) -> None:
     for _ in range(7):
         await chat.new_session()
@@ -185,7 +209,7 @@ async def test_two_pages_on_one_session_see_the_same(chat: Chat, open_page: Open
     await chat.tell(say("Two."))
     await expect(other.answers).to_have_text(["One.", "Two."])
     await other.ask("permission")
-    await chat.card(re.compile("^Permission")).get_by_role("button").last.click()
+    await chat.card(re.compile("^Permission")).get_by_role("button", name="Reject", exact=True).click()
     for one in (chat, other):
         await expect(one.seen(re.compile("^Denied"))).to_be_visible()
         await one.rested()

@@ -1,5 +1,6 @@
 """A user's environment: server, agents and folder. Shared between tests where that is safe."""
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ LOCKED: Json = {
     "on_prompt": [[{"say": "Welcome in."}]],
 }
 PLAIN: Json = {"capabilities": {"loadSession": True}}
+FILES = ("boats.py", "crews/captain.py", "crews/cook.py", "notes.txt")
 
 
 class House(Portico):
@@ -96,6 +98,18 @@ class House(Portico):
             self.server.ask("StopTurn", {"sessionId": summary["sessionId"], "force": True})
         wait_until(lambda: not self._busy(), "the end of every turn")
 
+    def reset_files(self) -> None:
+        """The folder as a new house has it, whatever a failed test left there."""
+        for entry in self.workspace.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+        for name in FILES:
+            file = self.workspace / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text("first\nsecond\n")
+
     def leave(self) -> None:
         self.server.end()
         for running in self._running:
@@ -117,10 +131,7 @@ def furnish(home: Path) -> House:
     house.hire("plain", PLAIN)
     house.agents["missing"] = {"command": "no-such-agent-anywhere"}
     house.settings({"agent": "scripted", "agents": house.agents})
-    for name in ("boats.py", "crews/captain.py", "crews/cook.py", "notes.txt"):
-        file = house.workspace / name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text("first\nsecond\n")
+    house.reset_files()
     return house
 
 

@@ -71,7 +71,7 @@ def test_the_chain_of_an_agent_is_started_and_says_what_was_left_out(portico: Po
 def test_an_unknown_component_is_named_with_those_that_there_are(portico: Portico) -> None:
     failed = portico.run("exec", "--component", "nosuch", "/help")
     assert failed.code == 5
-    assert 'Unknown component "nosuch". Available: editor, code' in failed.err
+    assert 'Unknown component "nosuch". Available: editor, align-first, code' in failed.err
 
 
 def test_proxies_that_fail_are_named_and_left_out_and_the_turn_goes_on(portico: Portico) -> None:

@@ -73,7 +73,13 @@ def keyring(portico: Portico) -> dict[str, str]:
     (package / "errors.py").write_text("class KeyringError(Exception): pass\n")
     (package / "backends" / "__init__.py").write_text("")
     (package / "backends" / "fail.py").write_text("class Keyring: pass\n")
-    return {"PYTHONPATH": str(package.parent), "TEST_KEYRING": str(portico.home / "ring.json")}
+    return {
+        "PYTHONPATH": str(package.parent),
+        "TEST_KEYRING": str(portico.home / "ring.json"),
+        # Nothing answers there, so that no test asks a real provider about a key.
+        "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+    }
 
 
 def saved(portico: Portico) -> dict[str, object]:
@@ -233,6 +239,7 @@ def test_a_workspace_that_is_not_trusted_chooses_no_model_and_no_address(portico
 def test_a_key_goes_into_the_keyring_and_out_again(portico: Portico, keyring: dict[str, str]) -> None:
     login = portico.run("auth", "login", "anthropic", stdin=b"sk-very-secret\n", environ=keyring)
     assert login.code == 0
+    assert "It could not be checked: anthropic at http://127.0.0.1:9 cannot be reached" in login.text
     status = portico.run("auth", "status", "anthropic", "--api", environ=keyring)
     (key,) = status.api["keys"]
     assert key == {"provider": "anthropic", "variable": "ANTHROPIC_API_KEY", "source": "keyring"}
@@ -244,6 +251,43 @@ def test_a_key_goes_into_the_keyring_and_out_again(portico: Portico, keyring: di
     ]
     assert "source" not in portico.run("auth", "status", "anthropic", "--api", environ=keyring).api["keys"][0]
     assert (portico.home / "ring.json").read_text() == "{}"
+
+
+def test_a_key_that_its_provider_refuses_is_not_stored(portico: Portico, keyring: dict[str, str]) -> None:
+    with serving() as endpoint:
+        endpoint.key = "sk-good"
+        around = {**keyring, "ANTHROPIC_BASE_URL": endpoint.address}
+        refused = portico.run("auth", "login", "anthropic", "--api", stdin=b"sk-wrong", environ=around)
+        assert refused.code == 3
+        assert "It was not stored" in refused.api["error"]
+        assert not (portico.home / "ring.json").exists()
+        stored = portico.run("auth", "login", "anthropic", "--api", stdin=b"sk-good", environ=around)
+        assert stored.api["verdict"] == "accepted"
+
+
+def test_a_stored_key_that_has_expired_is_removed_after_the_person_was_told(
+    portico: Portico, keyring: dict[str, str]
+) -> None:
+    with serving() as endpoint:
+        around = {**keyring, "ANTHROPIC_BASE_URL": endpoint.address, "OPENAI_API_KEY": "sk-of-the-shell"}
+        portico.run("auth", "login", "anthropic", stdin=b"sk-good", environ=around)
+        assert "✓ anthropic  accepted" in portico.run("auth", "check", environ=around).text
+        endpoint.key = "sk-newer"
+        told = portico.run("auth", "check", environ=around)
+    assert "✗ anthropic  anthropic rejected the key (401)." in told.text
+    assert "· openai  openai at http://127.0.0.1:9/v1 cannot be reached" in told.text
+    assert "Removed from the keyring: ANTHROPIC_API_KEY." in told.text
+    assert (portico.home / "ring.json").read_text() == "{}"
+
+
+def test_servers_of_models_on_this_machine_are_found(portico: Portico) -> None:
+    with serving() as endpoint:
+        around = {"OLLAMA_BASE_URL": f"{endpoint.address}/v1"}
+        found = portico.run("models", "find", "--api", environ=around).api["servers"]
+        assert {"title": "Ollama", "address": f"{endpoint.address}/v1", "models": ["scripted"]} in found
+        said = portico.run("models", "find", environ=around).text
+    assert f"Ollama at {endpoint.address}/v1: scripted" in said
+    assert f":scripted --address {endpoint.address}/v1" in said
 
 
 def test_a_key_in_the_keyring_is_sent_to_its_provider(portico: Portico, keyring: dict[str, str]) -> None:

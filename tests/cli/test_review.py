@@ -78,6 +78,15 @@ async def test_nothing_reaches_the_files_before_it_is_applied_and_the_log_tells_
     assert story == [("open", 1), ("applied", 2), ("open", 3), ("discarded", 4)]
 
 
+def test_all_sessions_with_something_to_review_are_listed(portico: Portico, repository: Path) -> None:
+    session_id = propose(portico, writes(notes_md="hello\n", a_txt="one\nTWO\nthree\n"))
+    assert review(portico, "list").text.startswith(f"{session_id}  2 files  ")
+    (listed,) = told(review(portico, "list", "--api"))["sessions"]
+    assert (listed["session_id"], listed["files"]) == (session_id, 2)
+    assert review(portico, "apply").code == 0
+    assert review(portico, "list").text == "Nothing to review.\n"
+
+
 def test_a_patch_in_a_pipe_is_one_that_git_can_apply(portico: Portico, repository: Path) -> None:
     propose(portico, writes(notes_md="hello\n", a_txt="one\nTWO\nthree\n"))
     patch = repository.parent / "change.patch"

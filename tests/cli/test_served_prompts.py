@@ -4,6 +4,8 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 from tests.cli.test_model_failures import quick_environ
 from tests.cli.test_prompts import keep
 from tests.support.model_endpoint import Answer, Call, ModelEndpoint, Refuse, Say
@@ -46,6 +48,20 @@ def _result(stream: Streamed) -> Json:
     return found
 
 
+async def saves_what_was_typed(portico: Portico, server: Server) -> None:
+    """Values go into the file of the settings, beside its comments; a secret does not."""
+    file = portico.home / "vars.json"
+    file.write_text('{\n  // of the crew\n  "language": "French"\n}\n')
+    request: Json = {"workspace": str(portico.workspace), "values": {"tone": "calm"}}
+    saved = await asyncio.to_thread(server.ask, "SaveSessionVariables", request)
+    assert saved == {"path": str(file)}
+    assert "// of the crew" in file.read_text()
+    assert '"tone": "calm"' in file.read_text()
+    secret: Json = {**request, "values": {"token": "sk-ant-REDACTED"}}
+    with pytest.raises(AssertionError, match="cannot be saved"):
+        await asyncio.to_thread(server.ask, "SaveSessionVariables", secret)
+
+
 async def test_a_prompt_runs_at_the_server_with_limits_and_a_model_of_its_own(
     portico: Portico, server: Server
 ) -> None:
@@ -68,8 +84,11 @@ async def test_a_prompt_runs_at_the_server_with_limits_and_a_model_of_its_own(
         listed = await asyncio.to_thread(server.ask, "ListPrompts", {"workspace": str(portico.workspace)})
         (entry,) = [one for one in listed["prompts"] if one["name"] == "translate"]
         assert entry["variables"] == [{"name": "input"}, {"name": "language", "sessionValue": "French"}]
+        await saves_what_was_typed(portico, server)
 
-        told = await runs.result("translate", values={"input": "Hello."}, model="openai-chat:gpt-5-mini")
+        values = {"input": "Hello.", "language": "German"}
+        told = await runs.result("translate", values=values, model="openai-chat:gpt-5-mini")
+        assert (told["savable"], told["variablesPath"]) == ({"language": "German"}, str(variables))
         assert (told["text"], told["complete"], told["finishReason"]) == ("Bonjour.", True, "end_turn")
         assert (told["model"], told["provider"]) == ("openai-chat:gpt-5-mini", "openai-chat")
         assert 0 < told["costUsd"] < 0.01
@@ -82,7 +101,7 @@ async def test_a_prompt_runs_at_the_server_with_limits_and_a_model_of_its_own(
         assert told["frontMatter"].startswith("---\nportico:\n")
         first = endpoint.requests[0].body
         assert first["model"] == "gpt-5-mini"
-        assert "Into French: Hello." in json.dumps(first["messages"])
+        assert "Into German: Hello." in json.dumps(first["messages"])
 
         cut = await runs.result("careful")
         assert (cut["text"], cut.get("complete", False)) == ("Half an answer.", False)

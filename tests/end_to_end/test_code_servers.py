@@ -70,18 +70,31 @@ def test_porter_explains_a_name_by_its_meaning_where_a_server_can_tell(portico: 
 
 def test_a_proposal_says_what_problems_it_adds_and_solves_before_it_is_applied(portico: Portico) -> None:
     (portico.workspace / "old.py").write_text("nosuch()\n")
+    (portico.workspace / "shared.py").write_text(
+        "def double(x: int) -> int:\n    return x * 2\n\n\nleft_alone = 1\n"
+    )
+    (portico.workspace / "user.py").write_text("from shared import double\n\nprint(double(2))\n")
+    (portico.workspace / "bystander.py").write_text("from shared import left_alone\n\nprint(left_alone)\n")
     (portico.workspace / "notes.txt").write_text("plain\n")
     path = {"PATH": real_server_path()}
     writes = [
         {"write": {"path": "old.py", "content": "print(1)\n"}},
         {"write": {"path": "new.py", "content": 'count: int = "three"\n'}},
         {"write": {"path": "notes.txt", "content": "plainer\n"}},
+        {
+            "write": {
+                "path": "shared.py",
+                "content": "def double(x: str) -> str:\n    return x * 2\n\n\nleft_alone = 1\n",
+            }
+        },
     ]
     assert portico.exec(writes, "--mode", "proposal", environ=path).code == 0
     checked = portico.run("review", "show", "--problems", "--api", environ=path)
     (found,) = json.loads(checked.text)["problems"]
     files = {one["path"]: one for one in found["files"]}
-    assert set(files) == {"new.py", "old.py"}
+    assert set(files) == {"new.py", "old.py", "shared.py", "user.py"}
+    (broken,) = files["user.py"]["added"]
+    assert (broken["line"], broken["severity"]) == (3, "error"), "in a file that is not in the proposal"
     (added,), (removed,) = files["new.py"]["added"], files["old.py"]["removed"]
     assert (added["line"], added["severity"]) == (1, "error")
     assert "nosuch" in removed["message"]

@@ -182,6 +182,17 @@ def test_a_report_in_xml_goes_before_the_text() -> None:
     assert (java.path, java.line) == ("ATest.java", 3)
 
 
+def test_a_module_that_cannot_be_imported_fails_with_the_reason() -> None:
+    text = (
+        "orders.py:1: in &lt;module&gt;\n    from customers import Customer\n"
+        "E   ImportError: cannot import name 'Order' from 'orders'\n"
+    )
+    data = f'<testsuite><testcase classname="" name="test_orders"><error message="collection failure">{text}</error></testcase></testsuite>'
+    (failed,) = read_report("", ROOT, [data.encode()]).failed
+    assert (failed.path, failed.line) == ("orders.py", 1)
+    assert failed.message == "ImportError: cannot import name 'Order' from 'orders'"
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.app.prompt_catalog import open_prompt_catalog
+from portico.app.prompt_catalog import open_prompts
 from portico.prompts import directories
 from portico.prompts.catalog import BUILT_IN_FOLDER, CatalogEntry, PromptCache
 from portico.prompts.prompt import CatalogPrompt, read_prompt
@@ -37,7 +37,7 @@ class Places:
     @property
     def entries(self) -> list[CatalogEntry]:
         environ = {"PORTICO_HOME": str(self.top / "home")}
-        found = open_prompt_catalog(self.workspace, environ, self.cache).entries()
+        found = open_prompts(self.workspace, environ, self.cache).catalog.entries()
         return [one for one in found if one.origin != "built-in" or one.hidden_by]
 
     @property

@@ -29,8 +29,8 @@ def repository(folder: Path, **files: str) -> Path:
     """A repository with one commit that holds these files."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "--quiet", "--initial-branch=main")
-    git(folder, "config", "user.name", "Ann")
-    git(folder, "config", "user.email", "ann@example.org")
+    with (folder / ".git" / "config").open("a") as config:
+        config.write("[user]\n\tname = Ann\n\temail = ann@example.org\n")
     write(folder, {name.replace("__", "."): text for name, text in (files or {"a__txt": "one\n"}).items()})
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message=first")

@@ -394,6 +394,17 @@ async def test_a_request_that_the_peer_cancels_is_answered_as_cancelled() -> Non
         assert codecs.convert(answer["error"], dict)["code"] == -32800
 
 
+async def test_a_request_that_is_cancelled_before_it_is_served_is_answered_as_well() -> None:
+    async with wire() as peer:
+        peer.send(
+            '{"jsonrpc":"2.0","id":"q","method":"long","params":{}}',
+            '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"q"}}',
+        )
+        answer = await peer.receive()
+        assert answer["id"] == "q"
+        assert codecs.convert(answer["error"], dict)["code"] == -32800
+
+
 async def test_callers_and_handlers_end_when_the_peer_goes_away() -> None:
     async with wire() as peer:
         started, ended = asyncio.Event(), asyncio.Event()

@@ -57,6 +57,10 @@ def notices(events: list[Event]) -> list[str]:
     return [event.payload.text for event in events if isinstance(event.payload, Notice)]
 
 
+def details(events: list[Event]) -> list[str | None]:
+    return [event.payload.details for event in events if isinstance(event.payload, Notice)]
+
+
 async def test_a_fork_begins_with_all_that_was_said_and_goes_its_own_way(tmp_path: Path) -> None:
     async with world(echo, tmp_path, capabilities=FORKS) as host:
         await host.prompt("one")
@@ -148,7 +152,9 @@ async def test_a_refused_fork_is_told_and_the_summary_helps(tmp_path: Path) -> N
         forked = await fork_of(host)
         await host.service.session(forked).prompt(TurnPrompt(text="go on"))
         assert len(host.agent.prompts[-1].prompt) == 2
-        assert "The agent refused session/fork: no fork today" in notices(await log(host, forked))
+        events = await log(host, forked)
+        assert "The agent refused session/fork: no fork today" in details(events)
+        assert not any("session/" in text for text in notices(events))
 
 
 async def test_a_fork_never_knows_what_was_said_after_it(tmp_path: Path) -> None:

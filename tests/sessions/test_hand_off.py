@@ -1,6 +1,7 @@
 """A session that another agent continues: the summary, the marks in both logs, and what the agent is told."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from portico.sessions.log.hand_off import FIRST_DRAFT
 from portico.sessions.ports import AgentSpec
 from portico.sessions.turn import TurnPrompt
 from portico.sessions.turn_queue import TurnQueue
-from tests.sessions.support import FakeAgent, World, world
+from portico.testing.store import MemoryStore
+from tests.sessions.support import SPEC, FakeAgent, World, world
 
 OTHER = AgentSpec(name="other", command=("other",))
 
@@ -56,6 +58,54 @@ async def test_both_timelines_show_the_hand_off(tmp_path: Path) -> None:
         summary = await host.service.show(continued)
         assert (summary.title, summary.agent, summary.workspace) == ("fix the parser", "other", str(tmp_path))
         assert (await host.store.draft(continued)).draft == FIRST_DRAFT
+
+
+class KilledStore(MemoryStore):
+    """A store whose process dies before the mark of the old session is written."""
+
+    killed = False
+
+    async def append(self, events: Sequence[Event], *, durable: bool) -> None:
+        marks = [
+            one for one in events if isinstance(one.payload, Notice) and one.payload.code == CONTINUED_WITH
+        ]
+        if not (self.killed and marks):
+            await super().append(events, durable=durable)
+
+
+@pytest.mark.parametrize("opens", ["old", "new"])
+async def test_a_kill_in_the_middle_is_repaired_when_either_session_is_next_opened(
+    tmp_path: Path, opens: str
+) -> None:
+    store = KilledStore()
+    async with world(echo, tmp_path, store=store) as host:
+        await host.prompt("fix the parser")
+        await host.service.release(host.session_id)
+        store.killed = True
+        continued = await host.service.hand_off(host.session_id, OTHER)
+        await host.service.release(continued)
+        store.killed = False
+        assert not any(isinstance(one, Notice) for one in await log(host, host.session_id))
+        for _ in range(2):  # The second time there is nothing to repair.
+            if opens == "old":
+                await host.service.reopen(host.session_id, SPEC)
+                await host.service.release(host.session_id)
+            else:
+                await host.service.reopen(continued, OTHER)
+                await host.service.release(continued)
+        assert mark(await log(host, host.session_id), CONTINUED_WITH).other_session_id == continued
+
+
+async def test_a_fork_of_the_continuation_adds_no_mark(tmp_path: Path) -> None:
+    async with world(echo, tmp_path) as host:
+        await host.prompt("fix the parser")
+        continued = await host.service.hand_off(host.session_id, OTHER)
+        forked = await host.service.fork(continued)
+        await host.service.release(host.session_id)
+        await host.service.release(continued)
+        await host.service.reopen(forked, OTHER)
+        await host.service.reopen(host.session_id, SPEC)
+        assert mark(await log(host, host.session_id), CONTINUED_WITH).other_session_id == continued
 
 
 async def test_the_first_prompt_brings_the_summary_and_later_ones_do_not(tmp_path: Path) -> None:

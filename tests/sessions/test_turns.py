@@ -415,7 +415,8 @@ class TestLosingTheAgent:
             await host.lose_agent()
             turn = await host.prompt()
         assert any(
-            isinstance(event.payload, Notice) and "never heard of it" in event.payload.text for event in turn
+            isinstance(event.payload, Notice) and "never heard of it" in (event.payload.details or "")
+            for event in turn
         )
         assert states(turn)[-1] == "completed"
 
@@ -490,6 +491,29 @@ class TestDeadlines:
             host.service.session(host.session_id).decide(asked.payload.request_id, decision)
             await turn
             assert states(await host.events())[-1] == "completed"
+
+    async def test_the_time_of_a_tool_call_is_not_that_of_the_person(self, tmp_path: Path) -> None:
+        async def ask(agent: FakeAgent, request: acp.PromptRequest) -> None:
+            assert agent.end is not None
+            asked = permission(("yes", "allow_once"))
+            tool_id = asked.tool_call.tool_call_id
+            agent.update(acp.ToolCall(tool_call_id=tool_id, title="Run it", status="pending"))
+            await agent.end.request_permission(asked)
+            agent.update(acp.ToolCallProgress(tool_call_id=tool_id, status="completed"))
+
+        async with world(ask, tmp_path) as host:
+            await host.start()
+            turn = host.prompting()
+            asked = await host.until(lambda payload: isinstance(payload, PermissionRequested))
+            await host.until_state(TurnState.AWAITING)
+            await host.clock.advance(60)
+            assert isinstance(asked.payload, PermissionRequested)
+            decision = PermissionReply(option_id="yes", by="person")
+            host.service.session(host.session_id).decide(asked.payload.request_id, decision)
+            await turn
+            log = await host.events()
+        completed = next(event.payload for event in log if isinstance(event.payload, ToolCompleted))
+        assert completed.duration_ms < 60_000
 
     async def test_a_turn_that_takes_longer_than_its_timeout_is_stopped(self, tmp_path: Path) -> None:
         async with world(stop_when_told, tmp_path) as host:

@@ -31,7 +31,8 @@ def ended(turn: list[Event]) -> str:
 
 
 def warnings(turn: list[Event]) -> str:
-    return " ".join(event.payload.text for event in turn if isinstance(event.payload, Notice))
+    notices = [event.payload for event in turn if isinstance(event.payload, Notice)]
+    return " ".join(f"{notice.text} {notice.details}" for notice in notices)
 
 
 def told(host: World) -> str:

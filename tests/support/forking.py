@@ -16,6 +16,7 @@ from importlib import import_module
 COMMANDS = (
     *("exec", "sessions", "review", "checkpoints", "prompts", "agents", "approvals"),
     *("serve", "stop", "status", "models", "auth", "trace", "schema", "doctor"),
+    *("packages", "config", "eval", "skills", "components"),
 )
 # Those, and what they import when they are under way.
 IMPORTED = (*(f"portico.cli.{name}" for name in COMMANDS), "portico.chains.review_proxies")

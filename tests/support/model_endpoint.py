@@ -193,6 +193,9 @@ class ModelEndpoint:
         from tests.support.model_wires import content_type, error_body, frames, language
 
         if received.path.endswith("/models"):
+            if self.key is not None and received.key != self.key:
+                _write_json(writer, BAD_KEY.status, error_body("chat", BAD_KEY))
+                return True
             _write_json(writer, 200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
             return True
         wire = language(received.path)

@@ -34,6 +34,7 @@ def opencode_environ(endpoint: ModelEndpoint) -> dict[str, str]:
         "permission": "allow",
         "autoupdate": False,
         "share": "disabled",
+        **dict.fromkeys(("snapshot", "lsp", "formatter"), False),
     }
     switches = ("MODELS_FETCH", "AUTOUPDATE", "DEFAULT_PLUGINS", "LSP_DOWNLOAD")
     return {

@@ -68,7 +68,7 @@ class Server:
         finally:
             connection.close()
 
-    def ask(self, method: str, request: Json) -> Json:
+    def ask(self, method: str, request: Json, **headers: str) -> Json:
         """One call of the service, in JSON."""
         replied = self.call(
             "POST",
@@ -76,6 +76,7 @@ class Server:
             token=self.token,
             body=json.dumps(request).encode(),
             content_type="application/json",
+            **headers,
         )
         assert replied.status == 200, replied.body
         found = replied.json

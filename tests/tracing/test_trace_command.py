@@ -128,7 +128,7 @@ class TestRecording:
         assert inner[:2] == ["initialize", "session/new"]
         drawn = portico.run("trace", "show", str(trace)).text
         assert "◆ node: +prompt[1]" in drawn
-        assert "◆ node: ~update.content.text" in drawn
+        assert "◆ node: ~update.content" in drawn
 
     def test_secrets_are_not_in_it(self, portico: Portico, trace: Path) -> None:
         environ = {"MY_TOKEN": "token-of-the-environment"}

@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 from portico.acp import _schema as schema
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput, ModelFailure
+from portico.domain.values import PermissionRisk
 from portico.rpc.messages import INVALID_REQUEST, Fault, FaultKind, RpcError
 
 VERSION = 1
@@ -103,6 +104,8 @@ class OfferedScopes(msgspec.Struct, frozen=True):
 
     scopes: tuple[Scope, ...] = ("once",)
     rule: str | None = None
+    wider: str | None = None
+    risks: tuple[PermissionRisk, ...] = ()
 
 
 class ChosenScope(msgspec.Struct, frozen=True):

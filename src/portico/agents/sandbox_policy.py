@@ -41,7 +41,7 @@ class AppliedSandbox(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SandboxPolicy:
-    """Sandboxes of one process. A level in the environment overrides the settings.
+    """Sandboxes of one process. A level in the environment, or in that of the agent, overrides the settings.
 
     Agents may write `copies`, where the working copies of an agent are made that starts before its sessions.
     """
@@ -58,7 +58,8 @@ class SandboxPolicy:
         """The confined start of an agent. Blocks. PermissionDenied if a required sandbox does not work."""
         setting = load_settings(config_folder(self._environ), workspace).sandbox
         setting.check()
-        level = self._level(setting, implied=folder is not None or reads_only)
+        wish = self._wish or requested_level(spec.env)
+        level = self._level(setting, wish, implied=folder is not None or reads_only)
         if not reads_only:  # A read-only session runs no commands, and may share the workspace with others.
             self._commands.pop((workspace, folder), None)
         if level == "none":
@@ -66,7 +67,7 @@ class SandboxPolicy:
         place = _AgentPaths(
             self._environ, setting, workspace, folder, reads_only=reads_only, copies=self._copies
         )
-        confined = self._confined(place, spec, level, required=setting.required or self._wish is not None)
+        confined = self._confined(place, spec, level, required=setting.required or wish is not None)
         if confined.state is not None and confined.state.level != "none" and not reads_only:
             from portico.sandbox.backends import find_backend
 
@@ -80,7 +81,8 @@ class SandboxPolicy:
         With a `tree`, that is what it must not write: one agent may serve sessions in several folders.
         """
         setting = load_settings(config_folder(self._environ), workspace).sandbox
-        if self._is_porter(spec) or self._level(setting, implied=implied) == "none":
+        wish = self._wish or requested_level(spec.env)
+        if self._is_porter(spec) or self._level(setting, wish, implied=implied) == "none":
             return False
         opened = sandbox_paths.named_paths(setting.write)
         tree = tree or workspace
@@ -94,9 +96,9 @@ class SandboxPolicy:
             return False
         return True
 
-    def _level(self, setting: SandboxSetting, *, implied: bool) -> SandboxLevel:
+    def _level(self, setting: SandboxSetting, wish: SandboxLevel | None, *, implied: bool) -> SandboxLevel:
         fallback: SandboxLevel = "workspace" if implied or setting.required else "none"
-        return self._wish or setting.level or fallback
+        return wish or setting.level or fallback
 
     def command_wrapper(self, workspace: Path, folder: Path | None) -> tuple[str, ...]:
         """The prefix that confines a command like the agent that works there."""

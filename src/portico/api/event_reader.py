@@ -255,7 +255,7 @@ def _components_updated(message: pb.ComponentsUpdated) -> events.ComponentsUpdat
 
 
 def _title_updated(message: pb.TitleUpdated) -> events.TitleUpdated:
-    return events.TitleUpdated(title=message.title)
+    return events.TitleUpdated(title=message.title, by_person=message.by_person)
 
 
 def _checkpoint_created(message: pb.CheckpointCreated) -> events.CheckpointCreated:

@@ -110,6 +110,8 @@ def from_permission(message: pb.PermissionRequested) -> events.PermissionRequest
         locations=from_locations(message.locations),
         input=from_json(message, "input_json"),
         scopes=tuple(from_enum(one) for one in message.scopes),
+        wider_rule=message.wider_rule or None,
+        risks=tuple(from_enum(one) for one in message.risks),
         rule=message.rule or None,
     )
 

@@ -1,5 +1,6 @@
 """Catalog of this machine: agents, models, prompts, scenarios, files, settings, approvals and secrets."""
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -18,26 +19,33 @@ from portico.config.secrets import Secrets, SecretStorage, system_keyring
 from portico.config.setting_descriptions import SettingDescription, describe_settings
 from portico.config.settings import AGENT_VARIABLE, Settings, load_settings
 from portico.config.settings_editor import change_user_settings
+from portico.config.window_settings import WindowSettings, chosen_variables, parse_window_settings
 from portico.domain.catalog import (
     AgentEntry,
     ListedScenario,
     ModelEntry,
+    ModelServerEntry,
     PromptBlank,
     PromptEntry,
+    ProviderCheck,
     ProviderEntry,
     SkillEntry,
+    Suggestion,
 )
+from portico.domain.components import SessionComponents
 from portico.domain.reviews import ReviewMode
 from portico.domain.secret_files import is_private
 from portico.domain.session_summary import SessionSummary
 from portico.doors.api.catalog import ServerInfo
+from portico.doors.api.window_header import window_header
 from portico.doors.path_search import PathMatch, best_matches, with_folders
 from portico.files.deadline import within_deadline
 from portico.sessions.ports import AgentSpec
 
 if TYPE_CHECKING:
+    from portico.app.prompt_catalog import WorkspacePrompts
     from portico.app.served_prompt_run import ServedPromptRun
-    from portico.prompts.catalog import PromptCache, PromptCatalog
+    from portico.prompts.catalog import PromptCache
 
 _FRESH_SECONDS = 3.0
 """Seconds for which a list of files is reused while a person types after an @."""
@@ -75,11 +83,19 @@ class LocalCatalog:
 
     async def agent(self, name: str, workspace: Path) -> AgentSpec:
         settings = await self._settings_of(workspace)
-        return self._with_secrets(self._registry(settings).resolve(name or self._default(settings)))
+        spec = self._registry(settings).resolve(name or self._default(settings))
+        return self._with_secrets(self._with_window(spec, settings))
 
     async def agent_of(self, summary: SessionSummary) -> AgentSpec:
-        registry = self._registry(await self._settings_of(Path(summary.workspace)))
-        return self._with_secrets(registry.resume(summary.agent, summary.agent_command))
+        settings = await self._settings_of(Path(summary.workspace))
+        spec = self._registry(settings).resume(summary.agent, summary.agent_command)
+        return self._with_secrets(self._with_window(spec, settings))
+
+    def chosen_components(self) -> SessionComponents:
+        switched = self._window().user.components.items()
+        return SessionComponents(
+            on=tuple(name for name, on in switched if on), off=tuple(name for name, on in switched if not on)
+        )
 
     async def agents(self, workspace: Path) -> Sequence[AgentEntry]:
         settings = await self._settings_of(workspace)
@@ -110,21 +126,37 @@ class LocalCatalog:
         # Late: it loads all providers, and is seldom called.
         from portico.app.provider_catalog import list_providers
 
-        return await within_deadline(lambda: list_providers(self._settings(workspace), self._keyed()))
+        settings, environ = await self._model_environ(workspace)
+        return await within_deadline(lambda: list_providers(settings, environ))
+
+    async def check_provider(self, workspace: Path, request: pb.CheckProviderRequest) -> ProviderCheck:
+        from portico.app.provider_check import check_provider
+
+        settings, environ = await self._model_environ(workspace)
+        return await asyncio.to_thread(check_provider, request, settings, environ)
+
+    async def find_servers(self) -> Sequence[ModelServerEntry]:
+        from portico.porter.models.local_servers import find_servers, usual_servers
+
+        return await asyncio.to_thread(find_servers, usual_servers(self._environ))
 
     async def models(self, workspace: Path) -> tuple[Sequence[ModelEntry], str]:
         from portico.app.completion import ready_models
         from portico.app.porter_setup import read_setup
 
-        return await within_deadline(lambda: ready_models(read_setup(workspace, self._keyed())))
+        _, environ = await self._model_environ(workspace)
+        return await within_deadline(lambda: ready_models(read_setup(workspace, environ)))
 
     async def complete(
         self, workspace: Path, request: pb.CompleteModelRequest
     ) -> AsyncGenerator[pb.CompleteModelResponse]:
         from portico.app.completion import stream_completion
         from portico.app.porter_setup import read_setup
+        from portico.app.provider_check import trial_of
 
-        setup = await within_deadline(lambda: read_setup(workspace, self._keyed()))
+        settings, environ = await self._model_environ(workspace)
+        tried, keys = trial_of(request, settings)
+        setup = await within_deadline(lambda: read_setup(workspace, {**environ, **keys}, tried))
         async with aclosing(stream_completion(request, setup)) as updates:
             async for update in updates:
                 yield update
@@ -139,21 +171,37 @@ class LocalCatalog:
     async def mode(self, workspace: Path) -> ReviewMode:
         return (await self._settings_of(workspace)).mode
 
+    async def has_mode(self, workspace: Path) -> bool:
+        return (await self._settings_of(workspace)).review.mode is not None
+
     async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[PathMatch]:
         return best_matches(await self._paths(workspace), query, limit)
 
+    async def files(self, workspace: Path) -> Sequence[str]:
+        return [path for path in await self._paths(workspace) if not path.endswith("/")]
+
+    async def suggestions(self, workspace: Path, commands: frozenset[str]) -> Sequence[Suggestion]:
+        # Late: it loads git and the readers of project files.
+        from portico.app.suggestions import suggest
+
+        return await suggest(workspace, self._environ, commands)
+
     async def prompts(self, workspace: Path) -> Sequence[PromptEntry]:
+        window = self._window()
+
         def load() -> list[PromptEntry]:
             from portico.app.prompt_catalog import list_prompts, session_values
 
-            session = session_values(workspace, self._environ)
-            return list_prompts(self._prompt_catalog(workspace), session)
+            prompts = self._prompts(workspace, window)
+            return list_prompts(prompts.catalog, session_values(prompts))
 
         return await within_deadline(load)
 
     async def prompt(self, workspace: Path, name: str) -> Sequence[str | PromptBlank]:
+        window = self._window()
+
         def load() -> list[str | PromptBlank]:
-            _, prompt = self._prompt_catalog(workspace).find(name)
+            _, prompt = self._prompts(workspace, window).catalog.find(name)
             return [
                 one if isinstance(one, str) else PromptBlank(name=one.name, description=one.description)
                 for one in prompt.open_pieces()
@@ -165,15 +213,24 @@ class LocalCatalog:
         # Late: it loads a YAML parser, and most servers run no prompts.
         from portico.app.served_prompt_run import ServedPromptRun
 
-        spec = await self.agent("", workspace)
+        spec, window = await self.agent("", workspace), self._window()
+        _, environ = await self._model_environ(workspace)
         return await within_deadline(
-            lambda: ServedPromptRun(workspace, request, spec, self._keyed(), self._kept_prompts())
+            lambda: ServedPromptRun(self._prompts(workspace, window), request, spec, environ)
         )
 
+    async def save_variables(self, workspace: Path, values: Mapping[str, str]) -> Path:
+        from portico.app.prompt_catalog import save_session_values
+
+        window = self._window()
+        return await within_deadline(lambda: save_session_values(self._prompts(workspace, window), values))
+
     async def settings(self, workspace: Path) -> tuple[Sequence[SettingDescription], Sequence[str]]:
+        window = self._window()
+
         def load() -> tuple[Sequence[SettingDescription], Sequence[str]]:
-            described = describe_settings(config_folder(self._environ), workspace, self._environ)
-            return described, self._settings(workspace).problems
+            described = describe_settings(config_folder(self._environ), workspace, self._environ, window)
+            return described, self._settings(workspace, window).problems
 
         return await within_deadline(load)
 
@@ -208,24 +265,25 @@ class LocalCatalog:
         (self._removed.discard if value else self._removed.add)(name)
         return keeper
 
-    def _prompt_catalog(self, workspace: Path) -> "PromptCatalog":
+    def _prompts(self, workspace: Path, window: WindowSettings) -> "WorkspacePrompts":
         # Late: it loads a YAML parser, and most servers list no prompts.
-        from portico.app.prompt_catalog import open_prompt_catalog
-
-        return open_prompt_catalog(workspace, self._environ, self._kept_prompts())
-
-    def _kept_prompts(self) -> "PromptCache":
+        from portico.app.prompt_catalog import open_prompts
         from portico.prompts.catalog import PromptCache
 
         if self._prompt_cache is None:
             self._prompt_cache = PromptCache()
-        return self._prompt_cache
+        return open_prompts(workspace, self._environ, self._prompt_cache, window)
+
+    def _window(self) -> WindowSettings:
+        """The settings of the calling window."""
+        return parse_window_settings(window_header())
 
     async def _settings_of(self, workspace: Path) -> Settings:
-        return await within_deadline(lambda: self._settings(workspace))
+        window = self._window()
+        return await within_deadline(lambda: self._settings(workspace, window))
 
-    def _settings(self, workspace: Path) -> Settings:
-        return load_settings(config_folder(self._environ), workspace)
+    def _settings(self, workspace: Path, window: WindowSettings) -> Settings:
+        return load_settings(config_folder(self._environ), workspace, window)
 
     def _registry(self, settings: Settings) -> AgentRegistry:
         return AgentRegistry(python=python_program(), environ=self._environ, custom=settings.agents)
@@ -233,9 +291,16 @@ class LocalCatalog:
     def _default(self, settings: Settings) -> str:
         return self._agent or self._environ.get(AGENT_VARIABLE) or settings.agent
 
-    def _keyed(self) -> dict[str, str]:
-        """The environment with the secrets, for calls to models."""
-        return {**self._environ, **self._secret_environ()}
+    def _with_window(self, spec: AgentSpec, settings: Settings) -> AgentSpec:
+        """The agent with what the calling window chooses for it."""
+        chosen = chosen_variables(self._window(), settings, self._environ)
+        return msgspec.structs.replace(spec, env={**spec.env, **chosen}) if chosen else spec
+
+    async def _model_environ(self, workspace: Path) -> tuple[Settings, dict[str, str]]:
+        """The settings, and the environment for calls to models: with the secrets and the window's choices."""
+        settings = await self._settings_of(workspace)
+        chosen = chosen_variables(self._window(), settings, self._environ)
+        return settings, {**self._environ, **await within_deadline(self._secret_environ), **chosen}
 
     def _with_secrets(self, spec: AgentSpec) -> AgentSpec:
         secrets = self._secret_environ()

@@ -17,7 +17,7 @@ from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.events import PermissionRequested, QuestionAsked, ToolCompleted, UsageUpdated
 from portico.domain.ids import SessionId
 from portico.doors.turn_outcome import TurnOutcome
-from portico.porter.evaluation.task import RUN_NODE_TESTS, RUN_TESTS, EvaluationTask, TaskDifficulty
+from portico.porter.evaluation.task import EvaluationTask, TaskDifficulty
 from portico.porter.evaluation.task_folder import TaskVerdict, check, create_workspace
 from portico.porter.setup import PorterSetup
 from portico.processes.signals import on_signals
@@ -28,9 +28,20 @@ from portico.sessions.requests.questions import DECLINED_UNATTENDED
 from portico.sessions.review_actions import ProposalChoice
 from portico.sessions.turn import TurnPrompt
 
-AT_ONCE = 4
-TURN_SECONDS = 600.0
+TEST_COMMANDS = ("python -m unittest", "python3 -m unittest", "pytest", "node --test", "npm test", "go test")
+"""The commands that need no permission in an evaluation."""
 SetupFor = Callable[[EvaluationTask], PorterSetup]
+
+
+class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How often each task is run, for how long a turn may last, and how many tasks run at once."""
+
+    repetitions: int = 1
+    turn_seconds: float = 600.0
+    at_once: int = 4
+
+
+DEFAULT_OPTIONS = EvalOptions()
 
 
 class EvalResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -74,18 +85,18 @@ async def evaluate(
     setup_for: SetupFor,
     report: Callable[[EvalResult], None],
     *,
-    repetitions: int = 1,
+    options: EvalOptions = DEFAULT_OPTIONS,
 ) -> list[EvalResult]:
-    """Run each task so often below a folder, a few at a time, and report each result as it comes in.
+    """Run each task below a folder, a few at a time, and report each result as it comes in.
 
     SIGINT and SIGTERM cancel all of them.
     """
-    gate = asyncio.Semaphore(AT_ONCE)
+    gate = asyncio.Semaphore(options.at_once)
 
     async def one(task: EvaluationTask, repetition: int) -> EvalResult:
         home = folder / str(repetition) / task.name
         async with gate, _host(home, environ, setup_for(task)) as host:
-            result = await _evaluated(task, host, home / "workspace", environ)
+            result = await _evaluated(task, host, home / "workspace", environ, options.turn_seconds)
         result = msgspec.structs.replace(result, repetition=repetition)
         report(result)
         return result
@@ -95,7 +106,7 @@ async def evaluate(
     async with on_signals(this_task.cancel), asyncio.TaskGroup() as group:
         running = [
             group.create_task(one(task, repetition), name=f"task {task.name}")
-            for repetition in range(1, repetitions + 1)
+            for repetition in range(1, options.repetitions + 1)
             for task in tasks
         ]
     return [task.result() for task in running]
@@ -107,7 +118,7 @@ async def _host(home: Path, environ: Mapping[str, str], setup: PorterSetup) -> A
     isolated = {name: value for name, value in environ.items() if name != EDITOR_STATE_VARIABLE}
     isolated["PORTICO_HOME"] = str(home / "home")
     chain_options = ChainOptions(
-        allow=(f"execute:{RUN_TESTS}*", f"execute:{RUN_NODE_TESTS}*", "tool:portico-build__*")
+        allow=(*(f"execute:{command}*" for command in TEST_COMMANDS), "tool:portico-build__*")
     )
     agents = InProcessPorters(home / "porter", isolated, lambda _workspace: setup)
     async with open_host(isolated, chain_options, agents) as host:
@@ -115,12 +126,12 @@ async def _host(home: Path, environ: Mapping[str, str], setup: PorterSetup) -> A
 
 
 async def _evaluated(
-    task: EvaluationTask, host: Host, workspace: Path, environ: Mapping[str, str]
+    task: EvaluationTask, host: Host, workspace: Path, environ: Mapping[str, str], turn_seconds: float
 ) -> EvalResult:
     await asyncio.to_thread(create_workspace, task, workspace, environ)
     tally, started = _Tally(), time.monotonic()
     try:
-        verdict = await _work(task, host, workspace, tally)
+        verdict = await _work(task, host, workspace, tally, turn_seconds)
     except PorticoError as error:
         verdict = TaskVerdict(False, error.message)
     if verdict.passed:
@@ -143,14 +154,16 @@ async def _evaluated(
     )
 
 
-async def _work(task: EvaluationTask, host: Host, workspace: Path, tally: _Tally) -> TaskVerdict:
+async def _work(
+    task: EvaluationTask, host: Host, workspace: Path, tally: _Tally, turn_seconds: float
+) -> TaskVerdict:
     """Send the prompts, and apply what each turn proposes."""
     session_id = await host.service.start(workspace, PORTER_SPEC, mode="proposal")
     reviews = LocalReviews(host.service, host.ports, host.reviews)
     options: dict[str, str | bool] = {} if task.scenario is None else {"mode": task.scenario}
     after_seq = 0
     for text in task.prompts:
-        prompt = TurnPrompt(text=text, options=options, timeout=TURN_SECONDS)
+        prompt = TurnPrompt(text=text, options=options, timeout=turn_seconds)
         after_seq = await _turn(host, session_id, prompt, after_seq, tally)
         if tally.outcome.error is not None:
             return TaskVerdict(False, tally.outcome.error.message)

@@ -5,8 +5,10 @@ A session needs the settings when it is opened, and everything about models only
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from portico.config.model_settings import ProviderSetting
 from portico.config.paths import config_folder
 from portico.config.settings import load_settings
 from portico.domain.catalog import ModelEntry
@@ -17,10 +19,16 @@ if TYPE_CHECKING:
     from portico.porter.models.spending_limit import SpendingLimit
 
 
-def read_setup(workspace: Path, environ: Mapping[str, str]) -> PorterSetup:
-    """Read the settings of a workspace. Raises InvalidInput if a settings file is broken."""
+_NO_PROVIDERS: Mapping[str, ProviderSetting] = MappingProxyType({})
+
+
+def read_setup(
+    workspace: Path, environ: Mapping[str, str], tried: Mapping[str, ProviderSetting] = _NO_PROVIDERS
+) -> PorterSetup:
+    """Read the settings of a workspace, with providers to try. Raises InvalidInput if a settings file is broken."""
     folder = config_folder(environ)
     settings = load_settings(folder, workspace)
+    models = {**settings.models, **tried}
 
     def choose() -> str | None:
         from portico.porter.models.selection import default_model
@@ -30,23 +38,23 @@ def read_setup(workspace: Path, environ: Mapping[str, str]) -> PorterSetup:
     def open_named(name: str) -> "Model":
         from portico.porter.models.selection import open_model
 
-        return open_model(name, settings.models, environ)
+        return open_model(name, models, environ)
 
     def known() -> tuple[ModelEntry, ...]:
         from portico.porter.models.known_models import known_models
 
-        return known_models(settings.models, environ)
+        return known_models(models, environ)
 
     def check(name: str) -> None:
         from portico.porter.models.providers import find_provider, parse_model_name
 
-        find_provider(parse_model_name(name).provider, settings.models)
+        find_provider(parse_model_name(name).provider, models)
 
     def preload(name: str) -> None:
         from portico.porter.models.clients import import_client
         from portico.porter.models.providers import find_provider, parse_model_name
 
-        import_client(find_provider(parse_model_name(name).provider, settings.models))
+        import_client(find_provider(parse_model_name(name).provider, models))
 
     def spending_limit(tokens: int, dollars: float) -> "SpendingLimit":
         from portico.porter.models.budget import Budget, effective_limits, is_chosen

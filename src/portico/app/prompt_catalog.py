@@ -3,22 +3,38 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import msgspec
+
 from portico.config.paths import config_folder
 from portico.config.settings import PROMPT_FOLDER, Settings, load_settings
+from portico.config.window_settings import NO_WINDOW, WindowSettings
 from portico.domain.catalog import PromptBlank, PromptEntry
 from portico.domain.errors import InvalidInput
 from portico.doors.terminal.input.prompt_blanks import ChatPrompt, blank_mark
 from portico.prompts.catalog import BUILT_IN_FOLDER, CatalogEntry, PromptCache, PromptCatalog
 from portico.prompts.directories import PromptDirectory
-from portico.prompts.session_variables import load_session_variables
+from portico.prompts.session_variables import load_session_variables, savable, save_variables
 
 
-def open_prompt_catalog(
-    workspace: Path, environ: Mapping[str, str], cache: PromptCache | None = None
-) -> PromptCatalog:
-    """Return the prompts of a workspace, its user and Portico. InvalidInput for broken settings of the user."""
-    settings = load_settings(config_folder(environ), workspace)
-    return PromptCatalog([*prompt_directories(workspace, config_folder(environ), settings)], cache)
+class WorkspacePrompts(msgspec.Struct, frozen=True):
+    """The prompts of a workspace, its user and Portico, with the settings that named their directories."""
+
+    workspace: Path
+    settings: Settings
+    catalog: PromptCatalog
+
+
+def open_prompts(
+    workspace: Path,
+    environ: Mapping[str, str],
+    cache: PromptCache | None = None,
+    window: WindowSettings = NO_WINDOW,
+) -> WorkspacePrompts:
+    """Open the prompts of a workspace. InvalidInput for broken settings of the user."""
+    config = config_folder(environ)
+    settings = load_settings(config, workspace, window)
+    catalog = PromptCatalog([*prompt_directories(workspace, config, settings)], cache)
+    return WorkspacePrompts(workspace, settings, catalog)
 
 
 def prompt_directories(workspace: Path, config: Path, settings: Settings) -> Iterator[PromptDirectory]:
@@ -37,14 +53,32 @@ def list_prompts(catalog: PromptCatalog, session: Mapping[str, str]) -> list[Pro
     return [_entry(one, session) for one in catalog.entries() if not one.hidden_by]
 
 
-def session_values(workspace: Path, environ: Mapping[str, str]) -> dict[str, str]:
+def session_values(prompts: WorkspacePrompts) -> dict[str, str]:
     """The session variables of a workspace; none if a file is broken, which running a prompt reports."""
-    settings = load_settings(config_folder(environ), workspace)
+    settings = prompts.settings
     try:
-        found = load_session_variables(settings.session_variables, workspace, trusted=settings.trusted)
+        found = load_session_variables(
+            settings.session_variables, prompts.workspace, trusted=settings.trusted
+        )
     except InvalidInput:
         return {}
     return found.values
+
+
+def save_session_values(prompts: WorkspacePrompts, values: Mapping[str, str]) -> Path:
+    """Save values in the file that the settings name; return its path. InvalidInput without one, or for a secret."""
+    found = load_session_variables(
+        prompts.settings.session_variables, prompts.workspace, trusted=prompts.settings.trusted
+    )
+    if found.path is None:
+        raise InvalidInput(
+            "The settings name no file for session variables.",
+            suggestion="Name one: portico config set sessionVariables variables.json",
+        )
+    if refused := set(values) - set(savable(values)):
+        raise InvalidInput(f"{', '.join(sorted(refused))} cannot be saved as session variables.")
+    save_variables(found.path, values)
+    return found.path
 
 
 def _entry(found: CatalogEntry, session: Mapping[str, str]) -> PromptEntry:

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from portico.app.prompt_catalog import open_prompt_catalog
-from portico.config.paths import config_folder
-from portico.config.settings import Settings, load_settings
+from portico.app.prompt_catalog import WorkspacePrompts
+from portico.config.settings import Settings
 from portico.domain.values import PromptReference
-from portico.prompts.catalog import CatalogEntry, PromptCache
+from portico.prompts.catalog import CatalogEntry
 from portico.prompts.output_file import OutputFile
 from portico.prompts.prompt import CatalogPrompt, RenderedPrompt
 from portico.prompts.provenance import PromptRun, RunProvenance
@@ -28,16 +27,12 @@ class FilledPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fill_prompt(
-    workspace: Path,
-    name: str,
-    read_values: Callable[[], Mapping[str, str]],
-    environ: Mapping[str, str],
-    cache: PromptCache | None = None,
+    prompts: WorkspacePrompts, name: str, read_values: Callable[[], Mapping[str, str]]
 ) -> FilledPrompt:
     """Fill in a prompt with values and the session variables of its folder. Values are read once it is found."""
-    settings = load_settings(config_folder(environ), workspace)
-    entry, prompt = open_prompt_catalog(workspace, environ, cache).find(name)
-    session = load_session_variables(settings.session_variables, workspace, trusted=settings.trusted)
+    settings = prompts.settings
+    entry, prompt = prompts.catalog.find(name)
+    session = load_session_variables(settings.session_variables, prompts.workspace, trusted=settings.trusted)
     rendered = prompt.fill(entry.name, read_values(), session.values)
     return FilledPrompt(entry=entry, prompt=prompt, rendered=rendered, session=session, settings=settings)
 

@@ -10,6 +10,7 @@ import msgspec
 from portico.api.fields import to_double, to_int64
 from portico.api.v1 import agent_pb as pb
 from portico.app.program_log import log_failure
+from portico.app.prompt_catalog import WorkspacePrompts
 from portico.app.prompt_run import PreparedRun, fill_prompt
 from portico.config.model_settings import Allowance, budget_variable, budgets_of_environment
 from portico.domain.errors import ErrorCode, InvalidInput
@@ -18,7 +19,6 @@ from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.doors.turn_outcome import TurnOutcome
 from portico.files.deadline import within_deadline
-from portico.prompts.catalog import PromptCache
 from portico.prompts.front_matter import READ_ONLY, PromptMode
 from portico.prompts.output_file import (
     OutputFile,
@@ -34,6 +34,7 @@ from portico.prompts.run_options import (
     lowered_budget,
     too_large,
 )
+from portico.prompts.session_variables import fresh_values
 from portico.sessions.content.mentions import links_in
 from portico.sessions.ports import AgentSpec
 from portico.sessions.turn import TurnPrompt
@@ -44,13 +45,13 @@ class ServedPromptRun:
 
     def __init__(
         self,
-        workspace: Path,
+        prompts: WorkspacePrompts,
         request: pb.RunPromptRequest,
         spec: AgentSpec,
         environ: Mapping[str, str],
-        cache: PromptCache,
     ) -> None:
-        filled = fill_prompt(workspace, request.name, lambda: _values(request), environ, cache)
+        workspace = prompts.workspace
+        filled = fill_prompt(prompts, request.name, lambda: _values(request))
         self._prepared = PreparedRun(filled, environ)
         matter, settings = self._prepared.matter, filled.settings
         limits = Allowance(dollars=_max_cost(request)).over(lowered_budget(matter, settings, environ))
@@ -69,6 +70,7 @@ class ServedPromptRun:
         if matter.output == "file":
             source = _source_in(workspace, request.source_path)
             self._prepared.output = OutputFile(workspace / default_output(filled.entry, source))
+        self._fresh = fresh_values(request.values, filled.session)
         self._outcome = TurnOutcome()
 
     def take(self, event: Event) -> None:
@@ -117,6 +119,8 @@ class ServedPromptRun:
             provenance_json=provenance_json(written).decode(),
             front_matter=with_front_matter("", written),
             output_path="" if path is None else str(path),
+            savable=self._fresh,
+            variables_path=str(self._prepared.filled.session.path or ""),
         )
 
 
@@ -151,7 +155,7 @@ def _max_cost(request: pb.RunPromptRequest) -> float | None:
 
 def _with_limits(spec: AgentSpec, limits: Allowance, environ: Mapping[str, str]) -> AgentSpec:
     """Return the agent with limits of its own, over those of the environment."""
-    turn = str(limits.over(budgets_of_environment(environ).turn))
+    turn = str(limits.over(budgets_of_environment({**environ, **spec.env}).turn))
     return msgspec.structs.replace(spec, env={**spec.env, budget_variable("turn"): turn})
 
 

@@ -17,6 +17,7 @@ from portico.components.registry import BuiltInComponent, ComponentRegistry, com
 from portico.config.paths import config_folder
 from portico.config.settings import load_settings
 from portico.files.deadline import within_deadline
+from portico.project.reported_problems import ReportedProblems
 from portico.sessions.ports import EditorProvider
 
 if TYPE_CHECKING:
@@ -31,10 +32,15 @@ def open_components(
     windows: "EditorWindows | None" = None,
 ) -> ComponentRegistry:
     """The components of this process. `windows` are those that editors can attach to it."""
+    reported = ReportedProblems()
     return ComponentRegistry(
         {
             "editor": BuiltInComponent(partial(EditorComponent, local_editor), is_adapter=True),
-            "code": BuiltInComponent(partial(_code, environ, windows)),
+            # Before all others, whose edits and commands it holds back.
+            "align-first": BuiltInComponent(
+                component_class("portico.components.alignment.component:AlignFirstComponent"), on=False
+            ),
+            "code": BuiltInComponent(partial(_code, environ, windows, reported)),
             "editor-tools": BuiltInComponent(partial(_editor_tools, windows)),
             "skills": BuiltInComponent(
                 component_class("portico.components.skills.component:SkillsComponent")
@@ -42,10 +48,11 @@ def open_components(
             "history": BuiltInComponent(
                 component_class("portico.components.history.component:HistoryComponent")
             ),
-            "build": BuiltInComponent(component_class("portico.components.build.component:BuildComponent")),
+            "build": BuiltInComponent(partial(_build, reported)),
             "memory": BuiltInComponent(
                 component_class("portico.components.memory.component:MemoryComponent"), on=False
             ),
+            "tours": BuiltInComponent(component_class("portico.components.tours.component:ToursComponent")),
             # Last, next to the agent: other tools must not join its research sessions.
             "packages": BuiltInComponent(
                 component_class("portico.components.packages.component:PackagesComponent")
@@ -71,13 +78,21 @@ async def find_code_servers(parts: ChainParts, workspace: Path) -> "CodeServers 
     return await within_deadline(find)
 
 
-def _code(environ: Mapping[str, str], windows: "EditorWindows | None") -> Component:
+def _build(reported: ReportedProblems) -> Component:
+    from portico.components.build.component import BuildComponent
+
+    return BuildComponent(reported)
+
+
+def _code(
+    environ: Mapping[str, str], windows: "EditorWindows | None", reported: ReportedProblems
+) -> Component:
     from portico.components.code.component import CodeComponent, ServerSource
     from portico.editors.language_servers.programs import has_servers
 
     source = ServerSource(has_servers, partial(_language_servers, environ))
     attached = None if windows is None else windows.windows
-    return CodeComponent(partial(_file_sources, windows), source, attached)
+    return CodeComponent(partial(_file_sources, windows), source, attached, reported)
 
 
 def _language_servers(environ: Mapping[str, str]) -> "CodeServers":

@@ -22,11 +22,13 @@ _DESCRIPTION = "API keys of model providers, kept in the system keyring."
 _EXAMPLES = """examples:
   portico auth login anthropic
   portico auth login anthropic < key.txt
+  portico auth check
 
 A key in the environment (ANTHROPIC_API_KEY, …) comes first. To sign in to an agent: portico agents login
 """
 _SEE_STATUS = "See the providers with: portico auth status"
 _MAX_KEY = 16 * 1024
+_MARKS = {"accepted": "✓", "refused": "✗", "unknown": "·"}
 
 
 class KeyStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,6 +38,16 @@ class KeyStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     variable: str
     source: str | None = None
     problem: str | None = None
+
+
+class CheckedKey(msgspec.Struct, frozen=True):
+    """What a provider says of its key."""
+
+    provider: str
+    variable: str
+    source: str
+    verdict: str
+    detail: str
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -48,16 +60,14 @@ def run(arguments: Sequence[str]) -> int:
     ):
         parser = group.add(name, summary, action, hint=_SEE_STATUS)
         parser.add_argument("provider", metavar="PROVIDER", help="provider, such as anthropic")
+    check = group.add("check", "ask the providers about their keys; one that is refused is removed", _check)
+    check.add_argument("provider", metavar="PROVIDER", nargs="?", help="provider to ask (default: all)")
     configure_log()
     return group.run(arguments)
 
 
 def _status(flags: argparse.Namespace) -> int:
-    settings = load_settings(config_folder(os.environ), Path.cwd())
-    chosen = list(providers(settings.models).values())
-    if flags.provider:
-        chosen = [find_provider(flags.provider, settings.models)]
-    found = [_where(provider, os.environ) for provider in chosen if provider.key_variables]
+    found = [_where(provider, os.environ) for provider in _chosen(flags) if provider.key_variables]
     if flags.api:
         print_json(keys=found)
         return 0
@@ -66,6 +76,36 @@ def _status(flags: argparse.Namespace) -> int:
         missing = one.problem or f"no key; {one.variable} is not set"
         where = f"{one.variable} in the {one.source}" if one.source else missing
         print(f"{'✓' if one.source else '·'} {one.provider:<{width}}  {where}")
+    return 0
+
+
+def _chosen(flags: argparse.Namespace) -> list[ModelProvider]:
+    models = load_settings(config_folder(os.environ), Path.cwd()).models
+    return [find_provider(flags.provider, models)] if flags.provider else list(providers(models).values())
+
+
+def _check(flags: argparse.Namespace) -> int:
+    from portico.app.provider_check import ask_provider
+
+    found = []
+    for provider in _chosen(flags):
+        key = find_key(provider, os.environ)
+        if key is not None:
+            answer = ask_provider(provider, key.value, os.environ)
+            found.append(CheckedKey(provider.name, key.variable, key.source, answer.verdict, answer.detail))
+    if not flags.api:
+        for one in found:
+            print(f"{_MARKS[one.verdict]} {one.provider}  {one.detail or 'accepted'}")
+        if not found:
+            print("There are no keys.")
+    # After the person was told.
+    refused = sorted({one.variable for one in found if one.verdict == "refused" and one.source == "keyring"})
+    for variable in refused:
+        Secrets(_names_file(os.environ), system_keyring()).keep(variable, "")
+    if flags.api:
+        print_json(keys=found, removed=refused)
+    elif refused:
+        print(f"Removed from the keyring: {', '.join(refused)}.")
     return 0
 
 
@@ -99,14 +139,21 @@ def _login(flags: argparse.Namespace) -> int:
             "No keyring is available on this machine.",
             suggestion=f"Set {variable} in the environment, or install one: pip install 'portico[keyring]'",
         )
-    secrets = Secrets(_names_file(environ), keyring)
-    secrets.keep(variable, _ask_key(provider))
+    from portico.app.provider_check import ask_provider
+
+    key = _ask_key(provider)
+    answer = ask_provider(provider, key, environ)
+    if answer.verdict == "refused":
+        raise AuthRequired(f"{answer.detail} It was not stored.", suggestion="Check it, or make a new one.")
+    Secrets(_names_file(environ), keyring).keep(variable, key)
     if flags.api:
-        print_json(provider=provider.name, variable=variable, source="keyring")
+        print_json(provider=provider.name, variable=variable, source="keyring", verdict=answer.verdict)
         return 0
     print(
         f"Stored the key of {provider.name} in the keyring. Try it: portico models check {provider.name}:MODEL"
     )
+    if answer.verdict == "unknown":
+        print(f"It could not be checked: {answer.detail}")
     if environ.get(variable):
         print(f"{variable} is also set in the environment, which comes first.")
     return 0

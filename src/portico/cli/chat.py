@@ -15,10 +15,7 @@ from portico.app.host import Host, open_host
 from portico.chains.taps import open_trace
 from portico.cli.arguments import CommandParser, add_trace_flag, trace_path
 from portico.cli.attachments import add_attach_flag, mention_links, read_attachment_flags
-from portico.cli.chat_components import COMMAND as COMPONENTS
-from portico.cli.chat_components import run_components
-from portico.cli.chat_options import COMMAND as OPTIONS
-from portico.cli.chat_options import run_options
+from portico.cli.chat_commands import COMPONENTS, OPTIONS, run_components, run_options
 from portico.cli.login import offer_sign_in
 from portico.cli.session_options import (
     SelectedSession,
@@ -57,11 +54,13 @@ _DESCRIPTION = """Chat with an agent in the terminal.
 /options lists the options of the agent, /options mode plan sets one.
 /components lists what the chain adds for the agent, /components memory on switches one for this session.
 /proposal shows the proposal; /proposal diff, problems, apply, discard, undo and revise act on it.
+/tour shows the last tour of the agent step by step, /tour keep keeps it as a CodeTour file.
 /handoff AGENT continues with another agent, in a new session that gets a summary of this one.
 /exit leaves the chat; the session is kept. Ctrl-C stops a turn, a second one ends the agent.
 """
 PROPOSAL = "/proposal"
 HAND_OFF = "/handoff"
+TOUR = "/tour"
 _LEAVING = ("/exit", "/quit")
 _STATUS_EVENTS = 200
 
@@ -157,9 +156,9 @@ class Chat:
             await cancel_and_wait(connecting)
 
     def _prompts(self) -> Iterable[ChatPrompt]:
-        from portico.app.prompt_catalog import open_prompt_catalog, terminal_prompts
+        from portico.app.prompt_catalog import open_prompts, terminal_prompts
 
-        return terminal_prompts(open_prompt_catalog(self._chosen.workspace, self._environ))
+        return terminal_prompts(open_prompts(self._chosen.workspace, self._environ).catalog)
 
     async def close(self) -> None:
         await self._chosen.conversation.close()
@@ -244,6 +243,13 @@ class Chat:
         if command == COMPONENTS:
             for line in await run_components(rest, conversation):
                 print(f"  {line}")
+            return
+        if command == TOUR:
+            # Late: most chats have no tour.
+            from portico.cli.chat_tour import run_tour
+
+            term = self._environ.get("TERM", "")
+            await run_tour(rest.strip(), self._host.store, session_id, self._chosen.workspace, term)
             return
         if command == PROPOSAL:
             # Late: it is slow to import, and most chats have no proposal.

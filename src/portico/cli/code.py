@@ -36,7 +36,7 @@ class ListedServer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     extensions: list[str]
     program: str = ""
     packages: list[str] = []
-    """What would be installed."""
+    """Packages that would be installed."""
     reason: str = ""
     """Why it cannot be used here."""
 

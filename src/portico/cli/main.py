@@ -20,6 +20,7 @@ COMMANDS = {
     "prompts": "list, show, render and run prompts kept as files",
     "config": "show and change settings",
     "skills": "list, show, allow and deny Agent Skills",
+    "memory": "show the notes that agents keep, and take back changes of your own",
     "review": "show, apply and discard the changes that agents propose",
     "checkpoints": "list, compare and restore your files as they were before each turn",
     "acp": "run any agent behind Portico's proxies, for any ACP editor",
@@ -34,6 +35,7 @@ COMMANDS = {
     "packages": "list, show and remove the sources of packages that agents read",
     "approvals": "list and revoke permissions that were granted for good",
     "doctor": "check this installation",
+    "conformance": "try the rules of ACP on an agent or a proxy, and report which it keeps",
     "schema": "print the JSON Schema of the event stream",
     "version": "print the version",
 }

@@ -73,6 +73,7 @@ def run(arguments: Sequence[str]) -> int:
     listing.add_argument(
         "name", metavar="PROVIDER", nargs="?", help="provider whose models to list, with window and prices"
     )
+    group.add("find", "find servers of models on the usual ports of this machine", _find)
     check = group.add("check", "send a model a short prompt", _check)
     check.add_argument("name", metavar="NAME", nargs="?", help="provider:model (default: the one in use)")
     use = group.add("use", "choose the model that Porter uses", _use, hint=_SEE_LIST)
@@ -96,6 +97,27 @@ def run(arguments: Sequence[str]) -> int:
 
 def _settings() -> Settings:
     return load_settings(config_folder(os.environ), Path.cwd())
+
+
+def _find(flags: argparse.Namespace) -> int:
+    from portico.porter.models.local_servers import find_servers, usual_servers
+    from portico.porter.models.model_server import own_server
+
+    settings, found = _settings(), find_servers(usual_servers(os.environ))
+    if flags.api:
+        print_json(servers=found)
+        return 0
+    for server in found:
+        models = ", ".join(map(clean_line, server.models)) or "needs a key"
+        print(f"{clean_line(server.title)} at {server.address}: {models}")
+        if server.models:
+            name, _ = own_server(server.address, "openai-chat", settings.models)
+            print(f"  portico models use {name}:{clean_line(server.models[0])} --address {server.address}")
+    if not found:
+        print(
+            "No server of models answers on the usual ports. Name one with: portico models use --address URL"
+        )
+    return 0
 
 
 def _check(flags: argparse.Namespace) -> int:

@@ -28,7 +28,7 @@ from portico.prompts.front_matter import READ_ONLY, FrontMatter
 from portico.prompts.output_file import OutputFile
 from portico.prompts.provenance import RunProvenance, RunUsage
 from portico.prompts.run_options import default_output, lowered_budget
-from portico.prompts.session_variables import savable, save_variables
+from portico.prompts.session_variables import fresh_values, save_variables
 from portico.sessions.requests.approver import is_interactive
 
 
@@ -168,8 +168,8 @@ class _FlaggedRun:
 def _offer_to_save(flags: argparse.Namespace, filled: FilledPrompt) -> None:
     """Ask whether to save the values that were typed, if the settings name a file for them."""
     session, known = filled.session, {one.name for one in filled.prompt.variables}
-    typed = {name: value for name, value in savable(typed_values(flags)).items() if name in known}
-    fresh = {name: value for name, value in typed.items() if session.values.get(name) != value}
+    typed = {name: value for name, value in typed_values(flags).items() if name in known}
+    fresh = fresh_values(typed, session)
     if session.path is None or not fresh or not is_interactive():
         return
     print(f"Save as session variables in {clean_line(str(session.path))}?", file=sys.stderr)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from portico.app import prompt_run
+from portico.app.prompt_catalog import open_prompts
 from portico.app.prompt_run import FilledPrompt
 from portico.cli.arguments import CommandParser, require_folder, require_utf8
 from portico.config.paths import expand_user_path
@@ -59,7 +60,8 @@ def read_values(flags: argparse.Namespace) -> dict[str, str]:
 def fill_prompt(flags: argparse.Namespace) -> FilledPrompt:
     """Fill in the prompt of the flags, with the session variables of its folder."""
     name = require_utf8(flags.name, "The name")
-    return prompt_run.fill_prompt(require_folder(flags.cwd), name, lambda: read_values(flags), os.environ)
+    prompts = open_prompts(require_folder(flags.cwd), os.environ)
+    return prompt_run.fill_prompt(prompts, name, lambda: read_values(flags))
 
 
 def typed_values(flags: argparse.Namespace) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from portico.app.prompt_catalog import open_prompt_catalog
+from portico.app.prompt_catalog import open_prompts
 from portico.cli.arguments import CommandGroup, print_json, require_folder, require_utf8
 from portico.cli.prompt_values import add_value_flags, fill_prompt
 from portico.doors.terminal.sanitizer import clean, clean_line
@@ -191,7 +191,7 @@ def _filled(flags: argparse.Namespace) -> tuple[str, PromptProvenance]:
 
 
 def _catalog(flags: argparse.Namespace) -> PromptCatalog:
-    return open_prompt_catalog(require_folder(flags.cwd), os.environ)
+    return open_prompts(require_folder(flags.cwd), os.environ).catalog
 
 
 def _listed(entry: CatalogEntry) -> ListedPrompt:

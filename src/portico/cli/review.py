@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from portico.app.host import open_host
 from portico.cli.arguments import CommandGroup, print_json
 from portico.cli.review_selection import find_proposed_file, select_changes
 from portico.cli.review_sessions import (
@@ -21,10 +22,14 @@ from portico.cli.review_sessions import (
 )
 from portico.domain.errors import InvalidInput
 from portico.domain.events import ProposalUpdated
+from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
 from portico.doors.terminal.input.confirmation import confirm
+from portico.doors.terminal.labels import short_path
+from portico.doors.terminal.output import plain_columns
 from portico.doors.terminal.review import proposal_labels
 from portico.doors.terminal.review.printer import ReviewPrinter
+from portico.doors.terminal.sanitizer import clean_line
 from portico.sessions.review_actions import ApplyReport, ReviewEnding, UndoReport
 
 _EXAMPLES = """examples:
@@ -34,6 +39,9 @@ _EXAMPLES = """examples:
 
 Without --session, the latest session of this folder with a proposal is used.
 """
+
+
+_LISTED_AT_ONCE = 500
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -47,6 +55,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _group() -> CommandGroup:
     group = CommandGroup("review", "The changes that agents propose.", examples=_EXAMPLES)
+    group.add("list", "list the sessions of all folders that have something to review", _run_list)
     show = group.add("show", "show what is proposed", _run_action)
     show.add_argument("session_name", metavar="SESSION", nargs="?", help="session (ID or unique prefix)")
     shown = show.add_mutually_exclusive_group()
@@ -93,6 +102,45 @@ def _group() -> CommandGroup:
 def _run_action(flags: argparse.Namespace) -> int:
     asyncio.run(_act(flags, os.environ))
     return 0
+
+
+def _run_list(flags: argparse.Namespace) -> int:
+    asyncio.run(_list(flags, os.environ))
+    return 0
+
+
+async def _list(flags: argparse.Namespace, environ: Mapping[str, str]) -> None:
+    found: list[SessionSummary] = []
+    async with open_host(environ) as host:
+        last: SessionId | None = None
+        while page := await host.store.summaries(before=last, limit=_LISTED_AT_ONCE):
+            found += [session for session in page if session.to_review]
+            last = page[-1].session_id
+    if flags.api:
+        waiting = [
+            {
+                "session_id": one.session_id,
+                "title": one.title,
+                "workspace": one.workspace,
+                "files": one.to_review,
+            }
+            for one in found
+        ]
+        print_json(sessions=waiting, count=len(waiting))
+    elif not found:
+        print("Nothing to review.")
+    else:
+        home = environ.get("HOME", "")
+        rows = [
+            (
+                clean_line(one.session_id),
+                "1 file" if one.to_review == 1 else f"{one.to_review} files",
+                clean_line(one.title),
+                short_path(one.workspace, home=home),
+            )
+            for one in found
+        ]
+        print(plain_columns(rows), end="")
 
 
 def _run_revise(flags: argparse.Namespace) -> int:

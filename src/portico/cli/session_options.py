@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, get_args
 
@@ -194,54 +195,57 @@ async def choose_session(
     mode = _mode(flags, settings, earlier)
     if for_person and is_interactive() and not _is_elsewhere(host, earlier):
         spec = await offer_installation(registry, spec, environ)
-    adopted = flags.agent_session is not None
-    if adopted:
+    current_mode = mode
+    if earlier is not None:
+        reopen = partial(_reopen, host, spec, earlier, environ, only_own_turns=only_own_turns)
+        opened = await _once_free(reopen, wait=flags.wait)
+        if not isinstance(opened, int):
+            _check_joining(flags, spec, earlier)
+            return await _join(opened, earlier, mode)
+        session_id, after_seq, current_mode = earlier.session_id, opened - 1, earlier.mode
+    elif flags.agent_session is not None:
         wanted = require_utf8(flags.agent_session, "The name of the agent's session")
         await host.ports.reviews.check(workspace, mode)
         session_id, begun = await service.adopt(workspace, spec, wanted, reads_only=flags.read_only)
-        after_seq = begun - 1
-    elif earlier is None:
+        after_seq, current_mode = begun - 1, "direct"
+    else:
         session_id = await service.start(workspace, spec, mode=mode, reads_only=flags.read_only)
         after_seq = 0
-    else:
-        session_id = earlier.session_id
-
-        async def open_earlier() -> "int | RemoteSession":
-            try:
-                return await service.reopen(session_id, spec)
-            except SessionBusy:
-                # Only now: it takes a while to load, and most sessions are open nowhere.
-                from portico.client.remote_session import join_session
-
-                return await join_session(
-                    service, host.ports, earlier, environ, only_own_turns=only_own_turns
-                )
-
-        opened = await _once_free(open_earlier, wait=flags.wait)
-        if isinstance(opened, int):
-            after_seq = opened - 1
-        else:
-            conversation = opened
-            _check_joining(flags, spec, earlier)
-            if mode != earlier.mode:
-                await conversation.served.set_mode(mode)
-            return SelectedSession(
-                session_id=session_id,
-                conversation=conversation,
-                after_seq=await conversation.joining_seq(),
-                new=False,
-                workspace=workspace,
-                agent=earlier.agent,
-            )
-    if mode != _begun_in(mode, earlier, adopted=adopted):
+    if mode != current_mode:
         await service.session(session_id).set_mode(mode)
     return SelectedSession(
         session_id=session_id,
         conversation=LocalSession(service, service.session(session_id)),
         after_seq=after_seq,
-        new=earlier is None and not adopted,
+        new=earlier is None and flags.agent_session is None,
         workspace=workspace,
         agent=spec.name,
+    )
+
+
+async def _reopen(
+    host: Host, spec: AgentSpec, earlier: SessionSummary, environ: Mapping[str, str], *, only_own_turns: bool
+) -> "int | RemoteSession":
+    """Open an earlier session here and return the seq of that, or join it on the server that has it open."""
+    try:
+        return await host.service.reopen(earlier.session_id, spec)
+    except SessionBusy:
+        # Only now: it takes a while to load, and most sessions are open nowhere.
+        from portico.client.remote_session import join_session
+
+        return await join_session(host.service, host.ports, earlier, environ, only_own_turns=only_own_turns)
+
+
+async def _join(conversation: "RemoteSession", earlier: SessionSummary, mode: ReviewMode) -> SelectedSession:
+    if mode != earlier.mode:
+        await conversation.served.set_mode(mode)
+    return SelectedSession(
+        session_id=earlier.session_id,
+        conversation=conversation,
+        after_seq=await conversation.joining_seq(),
+        new=False,
+        workspace=Path(earlier.workspace),
+        agent=earlier.agent,
     )
 
 
@@ -278,13 +282,6 @@ def _mode(flags: argparse.Namespace, settings: Settings, earlier: SessionSummary
     if earlier is not None:
         return chosen or earlier.mode
     return chosen or ("direct" if flags.read_only else settings.mode)
-
-
-def _begun_in(mode: ReviewMode, earlier: SessionSummary | None, *, adopted: bool) -> ReviewMode:
-    """The review mode of a session when it has just been opened."""
-    if earlier is not None:
-        return earlier.mode
-    return "direct" if adopted else mode
 
 
 def _check_joining(flags: argparse.Namespace, spec: AgentSpec, earlier: SessionSummary) -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from portico.api.fields import to_enum
 from portico.api.v1 import agent_pb as pb
+from portico.api.v1.agent_client import AgentServiceClient
 from portico.client.discovery import RunningServer, find_server
 from portico.client.server_calls import ServerAddress, ServerCalls
 from portico.client.session import Session, from_summary
@@ -42,8 +43,7 @@ class Client:
             search=search,
             limit=min(limit, _MAX_LISTED),
         )
-        async with self._calls.client() as (client, headers):
-            found = await client.list_sessions(request, headers=headers)
+        found = await self._calls.call(AgentServiceClient.list_sessions, request)
         return [Session(self._calls, from_summary(one)) for one in found.sessions]
 
     async def start_session(
@@ -64,20 +64,19 @@ class Client:
             reads_only=reads_only,
             mode=to_enum(pb.ReviewMode, mode),
         )
-        async with self._calls.client() as (client, headers):
-            return self._session((await client.start_session(request, headers=headers)).session)
+        started = await self._calls.call(AgentServiceClient.start_session, request)
+        return self._session(started.session)
 
     async def get_session(self, session_id: str) -> Session:
         """The session with this ID. SessionNotFound if there is none."""
         request = pb.GetSessionRequest(session_id=session_id)
-        async with self._calls.client() as (client, headers):
-            return self._session((await client.get_session(request, headers=headers)).session)
+        found = await self._calls.call(AgentServiceClient.get_session, request)
+        return self._session(found.session)
 
     async def delete_session(self, session_id: str, *, discard_proposals: bool = False) -> None:
         """Delete a session for good. InvalidInput if it has open proposals, unless they are to be discarded."""
         request = pb.ClearSessionRequest(session_id=session_id, discard_proposals=discard_proposals)
-        async with self._calls.client() as (client, headers):
-            await client.clear_session(request, headers=headers)
+        await self._calls.call(AgentServiceClient.clear_session, request)
 
     def _session(self, detail: pb.SessionDetail | None) -> Session:
         if detail is None or detail.summary is None:

@@ -69,3 +69,6 @@ class RemoteReviews:
 
     async def finish(self, session_id: SessionId, ending: ReviewEnding, message: str | None) -> FinishReport:
         return await self._served.finish(ending, message)
+
+    async def initialize_repository(self, session_id: SessionId) -> None:
+        await self._here.initialize_repository(session_id)

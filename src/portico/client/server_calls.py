@@ -1,9 +1,9 @@
 """Calls to AgentService on the user's server, with its errors raised as Portico errors."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import NoReturn
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import msgspec
 from connectrpc.errors import ConnectError
@@ -35,6 +35,26 @@ _KINDS: dict[ErrorCode, type[PorticoError]] = {
 }
 
 
+Request_contra = TypeVar("Request_contra", contravariant=True)
+Answer_co = TypeVar("Answer_co", covariant=True)
+
+
+class UnaryMethod(Protocol[Request_contra, Answer_co]):
+    """A method of AgentServiceClient with one answer."""
+
+    async def __call__(
+        self, client: AgentServiceClient, request: Request_contra, /, *, headers: Mapping[str, str]
+    ) -> Answer_co: ...
+
+
+class StreamMethod(Protocol[Request_contra, Answer_co]):
+    """A method of AgentServiceClient with a stream of answers."""
+
+    def __call__(
+        self, client: AgentServiceClient, request: Request_contra, /, *, headers: Mapping[str, str]
+    ) -> AsyncIterator[Answer_co]: ...
+
+
 class ServerAddress(msgspec.Struct, frozen=True, kw_only=True):
     """URL and token of a server that has proved to be the user's own."""
 
@@ -43,17 +63,31 @@ class ServerAddress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerCalls:
-    """Source of clients of AgentService. The server is found and verified again for each call."""
+    """Caller of AgentService. The server is found and verified again for each call.
+
+    Calls raise the error that the server reports, and ServerLost if there is no server or its answer breaks off.
+    """
 
     def __init__(self, find: Callable[[], Awaitable[ServerAddress]]) -> None:
         self._find = find
 
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[tuple[AgentServiceClient, dict[str, str]]]:
-        """A client of the contract, and the headers for each call.
+    async def call(
+        self, method: UnaryMethod[Request_contra, Answer_co], request: Request_contra
+    ) -> Answer_co:
+        async with self._client() as (client, headers):
+            return await method(client, request, headers=headers)
 
-        Raises the error that the server reports, and ServerLost if there is no server or its answer breaks off.
-        """
+    async def stream(
+        self, method: StreamMethod[Request_contra, Answer_co], request: Request_contra
+    ) -> AsyncGenerator[Answer_co]:
+        async with self._client() as (client, headers):
+            answers: Any = method(client, request, headers=headers)
+            async with aclosing(answers):
+                async for answer in answers:
+                    yield answer
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[tuple[AgentServiceClient, Mapping[str, str]]]:
         address = await self._find()
         client = AgentServiceClient(
             address.url.rstrip("/"),

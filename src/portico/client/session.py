@@ -13,6 +13,7 @@ from portico.api.event_reader import from_event
 from portico.api.fields import one_of, read_enum, to_enum
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
+from portico.api.v1.agent_client import AgentServiceClient
 from portico.api.value_reader import from_proposal, from_restored, from_state, from_time
 from portico.client.attachments import to_attachments
 from portico.client.server_calls import ServerCalls
@@ -92,20 +93,16 @@ class Session:
             attachments=attachments,
             when_busy=pb.WhenBusy.QUEUE if wait else pb.WhenBusy.REFUSE,
         )
-        async with (
-            self._calls.client() as (client, headers),
-            aclosing(_events(client.invoke(request, headers=headers))) as events,
-        ):
+        updates = self._calls.stream(AgentServiceClient.invoke, request)
+        async with aclosing(_events(updates)) as events:
             async for event in events:
                 yield event
 
     async def watch(self, *, after_seq: int = 0) -> AsyncGenerator[Event]:
         """Yield every event after `after_seq`, first those of the log and then new ones, until the server ends."""
         request = pb.WatchRequest(session_id=self.id, after_seq=after_seq)
-        async with (
-            self._calls.client() as (client, headers),
-            aclosing(_events(client.watch(request, headers=headers))) as events,
-        ):
+        updates = self._calls.stream(AgentServiceClient.watch, request)
+        async with aclosing(_events(updates)) as events:
             async for event in events:
                 yield event
 
@@ -152,21 +149,18 @@ class Session:
     async def stop(self, *, force: bool = False) -> bool:
         """Stop the running turn; with `force`, without waiting for the agent. False if no turn is running."""
         request = pb.StopTurnRequest(session_id=self.id, force=force)
-        async with self._calls.client() as (client, headers):
-            return (await client.stop_turn(request, headers=headers)).stopped
+        return (await self._calls.call(AgentServiceClient.stop_turn, request)).stopped
 
     async def set_option(self, name: str, value: str | bool) -> None:
         """Set one of the agent's options, by ID, category or name."""
         chosen = one_of("switched_on" if isinstance(value, bool) else "choice", value)
         request = pb.SetSessionConfigRequest(session_id=self.id, option_id=name, value=chosen)
-        async with self._calls.client() as (client, headers):
-            await client.set_session_config(request, headers=headers)
+        await self._calls.call(AgentServiceClient.set_session_config, request)
 
     async def components(self) -> list[ComponentStatus]:
         """The components that the chain of the session can have, with the state of each."""
         request = pb.ListComponentsRequest(session_id=self.id)
-        async with self._calls.client() as (client, headers):
-            found = await client.list_components(request, headers=headers)
+        found = await self._calls.call(AgentServiceClient.list_components, request)
         return [
             ComponentStatus(
                 name=one.name,
@@ -182,8 +176,7 @@ class Session:
     async def switch_components(self, *, on: Sequence[str] = (), off: Sequence[str] = ()) -> None:
         """Switch components on and off for this session, from the next prompt on."""
         request = pb.SwitchComponentsRequest(session_id=self.id, on=list(on), off=list(off))
-        async with self._calls.client() as (client, headers):
-            await client.switch_components(request, headers=headers)
+        await self._calls.call(AgentServiceClient.switch_components, request)
 
     async def call_extension(self, method: str, params: dict[str, Any] | None = None) -> Any:
         """Call an extension method of the agent, such as `_vendor/method`, and return its result.
@@ -191,16 +184,14 @@ class Session:
         Notifications of the agent are `notice` events, with the notification's name as `code`.
         """
         request = self._extension(method, params)
-        async with self._calls.client() as (client, headers):
-            answer = await client.call_extension(request, headers=headers)
+        answer = await self._calls.call(AgentServiceClient.call_extension, request)
         return codecs.decode_json(answer.result_json.encode(), Any)
 
     async def notify_extension(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Send an extension notification to the agent."""
         request = self._extension(method, params)
         request.notification = True
-        async with self._calls.client() as (client, headers):
-            await client.call_extension(request, headers=headers)
+        await self._calls.call(AgentServiceClient.call_extension, request)
 
     def _extension(self, method: str, params: dict[str, Any] | None) -> pb.CallExtensionRequest:
         given = msgspec.json.encode(params or {}).decode()
@@ -209,8 +200,7 @@ class Session:
     async def set_mode(self, mode: ReviewMode) -> None:
         """Set how changes reach the files: directly, as a proposal, on a branch or in a worktree."""
         request = pb.SetReviewModeRequest(session_id=self.id, mode=to_enum(pb.ReviewMode, mode))
-        async with self._calls.client() as (client, headers):
-            await client.set_review_mode(request, headers=headers)
+        await self._calls.call(AgentServiceClient.set_review_mode, request)
 
     async def hand_off(self, agent: str = "", *, mode: ReviewMode | None = None) -> "Session":
         """Continue with another agent, in a new session whose first prompt brings a summary of this one.
@@ -222,8 +212,7 @@ class Session:
             agent=agent,
             mode=pb.ReviewMode.UNSPECIFIED if mode is None else to_enum(pb.ReviewMode, mode),
         )
-        async with self._calls.client() as (client, headers):
-            started = await client.hand_off_session(request, headers=headers)
+        started = await self._calls.call(AgentServiceClient.hand_off_session, request)
         if started.session is None or started.session.summary is None:
             raise SessionNotFound(f"There is no session {self.id}.")
         return Session(self._calls, from_summary(started.session.summary))
@@ -231,8 +220,7 @@ class Session:
     async def proposals(self) -> list[ProposalUpdated]:
         """The open proposals, oldest first."""
         request = pb.GetProposalRequest(session_id=self.id)
-        async with self._calls.client() as (client, headers):
-            found = await client.get_proposal(request, headers=headers)
+        found = await self._calls.call(AgentServiceClient.get_proposal, request)
         return [from_proposal(one) for one in found.proposals]
 
     async def apply(self, proposal: ProposalUpdated, *, paths: Sequence[str] = ()) -> ApplyReport:
@@ -247,8 +235,7 @@ class Session:
             revision=choice.revision,
             files=_file_choices(choice.files),
         )
-        async with self._calls.client() as (client, headers):
-            answer = await client.apply_proposal(request, headers=headers)
+        answer = await self._calls.call(AgentServiceClient.apply_proposal, request)
         proposal = from_proposal(_require(answer.proposal))
         conflicted = () if answer.applied else tuple(file.path for file in proposal.files if file.conflict)
         refused = () if choice.files else tuple(file.path for file in proposal.files if file.denied)
@@ -268,23 +255,20 @@ class Session:
             revision=choice.revision,
             files=_file_choices(choice.files),
         )
-        async with self._calls.client() as (client, headers):
-            answer = await client.discard_proposal(request, headers=headers)
+        answer = await self._calls.call(AgentServiceClient.discard_proposal, request)
         return from_proposal(_require(answer.proposal))
 
     async def undo(self, proposal_id: str) -> UndoReport:
         """Undo the last apply of a proposal. Nothing is written unless `undone`."""
         request = pb.UndoApplyRequest(session_id=self.id, proposal_id=proposal_id)
-        async with self._calls.client() as (client, headers):
-            answer = await client.undo_apply(request, headers=headers)
+        answer = await self._calls.call(AgentServiceClient.undo_apply, request)
         proposal = from_proposal(_require(answer.proposal))
         return UndoReport(proposal=proposal, undone=answer.undone, already=answer.already)
 
     async def restore(self, checkpoint_id: str) -> RestoreReport:
         """Restore the files of a checkpoint; own changes since then become a proposal."""
         request = pb.RestoreCheckpointRequest(session_id=self.id, checkpoint_id=checkpoint_id)
-        async with self._calls.client() as (client, headers):
-            answer = await client.restore_checkpoint(request, headers=headers)
+        answer = await self._calls.call(AgentServiceClient.restore_checkpoint, request)
         return RestoreReport(
             restored=from_restored(answer.restored or events_pb.CheckpointRestored()),
             proposal=None if answer.proposal is None else from_proposal(answer.proposal),
@@ -295,21 +279,20 @@ class Session:
         request = pb.FinishReviewRequest(
             session_id=self.id, ending=to_enum(pb.ReviewEnding, ending), message=message or ""
         )
-        async with self._calls.client() as (client, headers):
-            answer = await client.finish_review(request, headers=headers)
+        answer = await self._calls.call(AgentServiceClient.finish_review, request)
         return FinishReport(commit=answer.commit, reference=answer.reference, notes=tuple(answer.notes))
 
     async def _detail(self) -> pb.SessionDetail:
-        async with self._calls.client() as (client, headers):
-            found = await client.get_session(pb.GetSessionRequest(session_id=self.id), headers=headers)
+        found = await self._calls.call(
+            AgentServiceClient.get_session, pb.GetSessionRequest(session_id=self.id)
+        )
         if found.session is None:
             raise SessionNotFound(f"There is no session {self.id}.")
         return found.session
 
     async def _submit(self, field: str, message: object) -> None:
         request = pb.SubmitClientEventRequest(session_id=self.id, event=one_of(field, message))
-        async with self._calls.client() as (client, headers):
-            await client.submit_client_event(request, headers=headers)
+        await self._calls.call(AgentServiceClient.submit_client_event, request)
 
 
 def from_summary(message: pb.SessionSummary) -> SessionSummary:

@@ -330,11 +330,13 @@ class Chain:
             await self._client.drain()
 
     def _send_right(self, place: int, message: Message) -> None:
-        for index in range(place, len(self._nodes)):
-            if self._nodes[index].wants_from_client(message):
+        nodes = self._nodes
+        for index in range(place, len(nodes)):
+            node = nodes[index]
+            if node.wants_from_client(message):
                 if self._observer is not None:
                     self._observer.passed(message, place, index + 1)
-                self._nodes[index].receive_from_client(message)
+                node.receive_from_client(message)
                 return
         if self._observer is not None:
             self._observer.passed(message, place, self._agent_link)
@@ -342,11 +344,13 @@ class Chain:
             self._to_agent(self._agent, message)
 
     def _send_left(self, place: int, message: Message) -> None:
+        nodes = self._nodes
         for index in range(place, -1, -1):
-            if self._nodes[index].wants_from_agent(message):
+            node = nodes[index]
+            if node.wants_from_agent(message):
                 if self._observer is not None:
                     self._observer.passed(message, place + 2, index + 1)
-                self._nodes[index].receive_from_agent(message)
+                node.receive_from_agent(message)
                 return
         if self._observer is not None:
             self._observer.passed(message, place + 2, _CLIENT)

@@ -63,7 +63,11 @@ class ComponentNode:
     def wants_from_agent(self, message: Message) -> bool:
         if self._agent_answer is None and self._hello is not None and message.method is None:
             return message.id == self._hello.id
-        return any(node.wants_from_agent(message) for node in self._nodes)
+        # A loop, not a generator: every update of a turn is asked about here.
+        for node in self._nodes:  # noqa: SIM110
+            if node.wants_from_agent(message):
+                return True
+        return False
 
     def receive_from_client(self, message: Message) -> None:
         if message.method == INITIALIZE:

@@ -96,10 +96,24 @@ class ProxyNode:
         return message.method in self._proxy.agent_methods
 
     def receive_from_client(self, message: Message) -> None:
-        self._hand_over(message, self._from_left, self._proxy.from_client, self.send_right, self.send_left)
+        try:
+            if message.method is None:
+                self._from_left.pop(message.id)(message)  # type: ignore[arg-type]
+            else:
+                self._proxy.from_client(message)
+        except Exception as error:  # top level of a proxy's hook: the chain goes on without it
+            log.exception("the proxy %s failed", self.name)
+            self._contain(error, message, onward=self.send_right, back=self.send_left)
 
     def receive_from_agent(self, message: Message) -> None:
-        self._hand_over(message, self._from_right, self._proxy.from_agent, self.send_left, self.send_right)
+        try:
+            if message.method is None:
+                self._from_right.pop(message.id)(message)  # type: ignore[arg-type]
+            else:
+                self._proxy.from_agent(message)
+        except Exception as error:  # top level of a proxy's hook: the chain goes on without it
+            log.exception("the proxy %s failed", self.name)
+            self._contain(error, message, onward=self.send_left, back=self.send_right)
 
     async def run(self) -> None:
         return
@@ -123,19 +137,10 @@ class ProxyNode:
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         self.chain.spawn(work, f"{self.name}: {name}")
 
-    def _hand_over(
-        self, message: Message, awaited: dict[RequestId, OnResponse], hook: Send, onward: Send, back: Send
-    ) -> None:
-        """Let the proxy have a message. If it fails, a request is refused in its name; others go on."""
-        try:
-            if message.method is None and not isinstance(message.id, UnsetType):
-                awaited.pop(message.id)(message)
-            else:
-                hook(message)
-        except Exception as error:  # top level of a proxy's hook: the chain goes on without it
-            log.exception("the proxy %s failed", self.name)
-            if message.method is not None and not isinstance(message.id, UnsetType):
-                what = f"the proxy {self.name} failed: {type(error).__name__}"
-                back(failure(message.id, RpcError(INTERNAL_ERROR, what)))
-            else:
-                onward(message)
+    def _contain(self, error: Exception, message: Message, *, onward: Send, back: Send) -> None:
+        """Handle a failure of the proxy: a request is refused in its name; other messages go on."""
+        if message.method is not None and not isinstance(message.id, UnsetType):
+            what = f"the proxy {self.name} failed: {type(error).__name__}"
+            back(failure(message.id, RpcError(INTERNAL_ERROR, what)))
+        else:
+            onward(message)

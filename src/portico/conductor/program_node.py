@@ -102,7 +102,7 @@ class _Hop:
 
 
 class LeaveOut(msgspec.Struct, frozen=True):
-    """The way to leave a program out: whom to notify, and how long `initialize` waits for it."""
+    """How a program is left out of the chain: the report of it, and how long `initialize` waits."""
 
     report: Callable[[str, str], None]
     seconds: float

@@ -1,4 +1,4 @@
-"""Entries of the catalog: the agents, models, providers, scenarios and prompts to choose from."""
+"""Entries of the catalog: the agents, models, providers, scenarios, prompts and suggestions to choose from."""
 
 from typing import Literal
 
@@ -14,6 +14,14 @@ class AgentEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     default: bool = False
     hint: str | None = None
     problem: str | None = None
+
+
+class Suggestion(msgspec.Struct, frozen=True):
+    """A thing to do in a folder. `detail` says what of the folder it fits; `prompt` asks for it."""
+
+    title: str
+    detail: str
+    prompt: str
 
 
 class ModelEntry(msgspec.Struct, frozen=True):
@@ -74,6 +82,25 @@ class ProviderEntry(msgspec.Struct, frozen=True, kw_only=True):
     has_key: bool = False
     models: tuple[str, ...] = ()
     downloads: tuple[DownloadEntry, ...] = ()
+
+
+class ModelServerEntry(msgspec.Struct, frozen=True):
+    """A program that serves models at an address. Without `models`, it wants a key first."""
+
+    title: str
+    address: str
+    models: tuple[str, ...] = ()
+
+
+class ProviderCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider says of a key. Name, address and variable are those for a server of the person's own."""
+
+    verdict: Literal["accepted", "refused", "unknown"]
+    detail: str = ""
+    models: tuple[str, ...] = ()
+    provider: str = ""
+    address: str = ""
+    key_variable: str = ""
 
 
 class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):

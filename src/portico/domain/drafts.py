@@ -18,12 +18,16 @@ class QueuedPrompt(Value, frozen=True):
 
 
 class SessionDraft(Value, frozen=True):
-    """`client_id` names who wrote the draft last. Each change has a greater `revision`."""
+    """`client_id` names who wrote the draft last. Each change has a greater `revision`.
+
+    `pinned` keeps the session at the top of lists.
+    """
 
     draft: str = ""
     client_id: str = ""
     queue: tuple[QueuedPrompt, ...] = ()
     revision: int = 0
+    pinned: bool = False
 
     @property
     def drafted(self) -> bool:
@@ -31,4 +35,4 @@ class SessionDraft(Value, frozen=True):
 
     @property
     def empty(self) -> bool:
-        return not self.drafted and not self.queue
+        return not self.drafted and not self.queue and not self.pinned

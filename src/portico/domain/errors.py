@@ -79,7 +79,7 @@ EXIT_CODES: dict[ErrorCode, ExitCode] = {
 
 
 ModelFailure = Literal["full", "silent", "busy", "refused", "failed"]
-"""What the model behind an agent did, where its code alone does not say it."""
+"""Failures of the model behind an agent that the error code alone does not tell apart."""
 MODEL_FAILURES: dict[str, ModelFailure] = {name: name for name in get_args(ModelFailure)}
 
 

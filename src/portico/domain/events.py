@@ -22,6 +22,7 @@ from portico.domain.values import (
     ForkedFrom,
     Location,
     PermissionOption,
+    PermissionRisk,
     PermissionScope,
     PlanEntry,
     PromptReference,
@@ -155,7 +156,7 @@ class TodosUpdated(Payload, frozen=True):
 class PermissionRequested(Payload, frozen=True):
     """A question with the agent's own options.
 
-    `scopes` says for how long an allowance may be remembered, and `rule` what it would cover then.
+    `scopes` says how long an allowance may be kept, `rule` what it covers then, and `wider_rule` what more it could.
     """
 
     kind = "permission_requested"
@@ -169,6 +170,8 @@ class PermissionRequested(Payload, frozen=True):
     input: Raw | UnsetType = UNSET
     scopes: tuple[PermissionScope, ...] = ()
     rule: str | None = None
+    wider_rule: str | None = None
+    risks: tuple[PermissionRisk, ...] = ()
 
 
 class PermissionResolved(Payload, frozen=True):
@@ -246,6 +249,7 @@ class ComponentsUpdated(Payload, frozen=True):
 class TitleUpdated(Payload, frozen=True):
     kind = "title_updated"
     title: str
+    by_person: bool = False
 
 
 class Notice(Payload, frozen=True):

@@ -1,5 +1,7 @@
 """The summary of a session that lists show, folded from its events."""
 
+from typing import Literal
+
 import msgspec
 
 from portico.domain.components import SessionComponents
@@ -7,6 +9,7 @@ from portico.domain.events import (
     ComponentsUpdated,
     Event,
     PromptSubmitted,
+    ProposalUpdated,
     SessionStarted,
     StateChanged,
     TitleUpdated,
@@ -16,6 +19,8 @@ from portico.domain.reviews import ReviewMode
 from portico.domain.turns import TurnState
 
 _TITLE_LENGTH = 80
+
+TitleSource = Literal["prompt", "agent", "person"]
 
 
 class SessionSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -29,13 +34,19 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     mode: ReviewMode = "direct"
     components: SessionComponents = SessionComponents()
     title: str = ""
-    titled: bool = False
+    title_from: TitleSource = "prompt"
     state: TurnState = TurnState.IDLE
     created_at: int = 0
     updated_at: int = 0
     last_seq: int = 0
     last_turn: TurnId | None = None
     agent_session_id: str | None = None
+    proposed: dict[str, int] = {}
+    """The number of files of each open proposal."""
+
+    @property
+    def to_review(self) -> int:
+        return sum(self.proposed.values())
 
 
 def fold(summary: SessionSummary | None, event: Event) -> SessionSummary:
@@ -62,8 +73,12 @@ def fold(summary: SessionSummary | None, event: Event) -> SessionSummary:
                 changes["agent_session_id"] = agent_session.agent_session_id
         case PromptSubmitted(text=text) if not summary.title:
             changes["title"] = one_line(text)
-        case TitleUpdated(title=title):
-            changes |= {"title": one_line(title), "titled": True}
+        case TitleUpdated(title=title, by_person=by_person) if by_person or summary.title_from != "person":
+            changes |= {"title": one_line(title), "title_from": "person" if by_person else "agent"}
+        case ProposalUpdated(proposal_id=proposal_id, status=status, files=files, unlisted=unlisted):
+            others = {name: count for name, count in summary.proposed.items() if name != proposal_id}
+            waiting = {proposal_id: len(files) + unlisted} if status == "open" else {}
+            changes["proposed"] = others | waiting
         case ComponentsUpdated(on=on, off=off):
             changes["components"] = SessionComponents(on=on, off=off)
         case SessionStarted(agent=agent, agent_command=command, mode=mode, forked_from=forked_from):

@@ -12,6 +12,7 @@ ToolKind = Literal[
 ]
 ToolStatus = Literal["pending", "in_progress", "completed", "failed"]
 PermissionScope = Literal["once", "session", "always"]
+PermissionRisk = Literal["outside_workspace", "network"]
 SandboxLevel = Literal["none", "workspace", "strict"]
 AttachedBy = Literal["new", "resume", "load", "fork", "replay"]
 RETOLD = "retold"

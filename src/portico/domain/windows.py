@@ -22,7 +22,7 @@ LookupKind = Literal[
 WINDOW_LOOKUPS: frozenset[LookupKind] = frozenset(
     {"definition", "references", "symbols", "hover", "diagnostics"}
 )
-"""What an attached window can be asked; language servers answer the rest."""
+"""Lookups that an attached window can answer; language servers answer the rest."""
 Severity = Literal["error", "warning", "information", "hint"]
 
 
@@ -108,7 +108,7 @@ class CodeFileEdit(Value, frozen=True):
     path: str
     content: str | None = None
     edits: int = 1
-    """How many places change."""
+    """Number of places that change."""
 
 
 class CodeAction(Value, frozen=True):

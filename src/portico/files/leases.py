@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from portico.files.failures import file_failure
-from portico.files.locks import lock, unlock
+from portico.files.locks import LockFile, is_locked, lock, unlock
 from portico.files.private import make_private_folder
 
 _LONGEST_HOLDER = 4096
@@ -50,18 +50,9 @@ class FileLeases:
         path = self._path(name)
         try:
             with self._gate():
-                try:
-                    descriptor = os.open(path, os.O_RDWR)
-                except FileNotFoundError:
+                if not is_locked(path):
                     return None
-                try:
-                    if lock(descriptor, wait=False):
-                        unlock(descriptor)
-                        return None
-                    os.lseek(descriptor, 0, os.SEEK_SET)
-                    return os.read(descriptor, _LONGEST_HOLDER).decode(errors="replace")
-                finally:
-                    os.close(descriptor)
+                return path.read_bytes()[:_LONGEST_HOLDER].decode(errors="replace")
         except OSError as error:
             raise file_failure(error, path) from error
 
@@ -84,16 +75,10 @@ class FileLeases:
     def _gate(self) -> Iterator[None]:
         for folder in (self._folder.parent, self._folder):
             make_private_folder(folder)
-        descriptor = os.open(self._folder / "gate.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            if not lock(descriptor, wait=True):
+        with LockFile(self._folder / "gate.lock") as gate:
+            if not gate.take(wait=True):
                 raise TimeoutError("the gate of the leases stayed locked")
-            try:
-                yield
-            finally:
-                unlock(descriptor)
-        finally:
-            os.close(descriptor)
+            yield
 
 
 def is_in_place(path: Path, descriptor: int) -> bool:

@@ -39,15 +39,49 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
+class LockFile:
+    """The file of a lock, open inside a `with`, at whose end the lock is freed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor = -1
+        self._is_held = False
+
+    def __enter__(self) -> "LockFile":
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            if self._is_held:
+                unlock(self._descriptor)
+        finally:
+            os.close(self._descriptor)
+
+    def take(self, *, wait: bool) -> bool:
+        """Take the lock; False if another process holds it."""
+        self._is_held = lock(self._descriptor, wait=wait)
+        return self._is_held
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the lock of a file; False if there is no such file."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        is_free = lock(descriptor, wait=False)
+        if is_free:
+            unlock(descriptor)
+        return not is_free
+    finally:
+        os.close(descriptor)
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock that belongs to this file name, for the moment of one change."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        lock(descriptor, wait=True)
-        try:
-            yield
-        finally:
-            unlock(descriptor)
-    finally:
-        os.close(descriptor)
+    with LockFile(path) as file:
+        file.take(wait=True)
+        yield

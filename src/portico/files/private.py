@@ -2,8 +2,12 @@
 
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from portico.domain.errors import StoreFailed
+from portico.files.locks import locked
 
 FOLDER, FILE = 0o700, 0o600
 
@@ -42,11 +46,27 @@ def write_private(path: Path, data: bytes) -> None:
 def replace_private(path: Path, data: bytes) -> None:
     """Have a file hold these bytes, for its owner only: whole or not at all, also after a power cut."""
     beside = path.with_name(f"{path.name}.new")
-    with open(open_private(beside, _FRESH), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    try:
+        with open(open_private(beside, _FRESH), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+
+
+@contextmanager
+def private_change(path: Path) -> Iterator[None]:
+    """Keep other processes from changing a private file. StoreFailed if it cannot be changed."""
+    try:
+        make_private_folder(path.parent)
+        with locked(path.with_suffix(".lock")):
+            yield
+    except OSError as error:
+        raise StoreFailed(f"{path} cannot be changed: {error.strerror or error}") from error
 
 
 def copy_private(source: Path, target: Path) -> None:

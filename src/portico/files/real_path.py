@@ -21,7 +21,7 @@ FilePath = str | Path
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _TRIES = 5
 ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
-"""What the system answers where nothing is at a real path: a link or a file may be in the place of a folder."""
+"""Errors that mean that nothing is at a real path: a link or a file may be in the place of a folder."""
 _T = TypeVar("_T")
 
 

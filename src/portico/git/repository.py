@@ -205,6 +205,21 @@ async def need_repository(folder: Path, environ: Mapping[str, str]) -> Repositor
     return repository
 
 
+async def initialize_repository(folder: Path, environ: Mapping[str, str]) -> None:
+    """Make a folder a git repository, with an empty first commit to branch from. Its files stay as they are.
+
+    Raises InvalidInput if it is in a repository already.
+    """
+    if (repository := await find_repository(folder, environ)) is not None:
+        raise InvalidInput(f"{folder} is in the git repository {repository.root} already.")
+    git = Git(folder, environ)
+    await git.run("init", "--quiet")
+    author = {"GIT_AUTHOR_NAME": "Portico", "GIT_AUTHOR_EMAIL": "portico@localhost"}
+    committer = {"GIT_COMMITTER_NAME": "Portico", "GIT_COMMITTER_EMAIL": "portico@localhost"}
+    message = ("--message", "Start of the repository")
+    await git.having(**author, **committer).run("commit", "--quiet", "--allow-empty", *message)
+
+
 def submodule_of(path: str, submodules: Collection[str]) -> str | None:
     """Submodule that contains a file."""
     return next((str(one) for one in PurePosixPath(path).parents if str(one) in submodules), None)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 Stop = TypeVar("Stop")
 
 _PIPE_BYTES = 64 * 1024
-"""What a pipe holds. asyncio would allocate four times as much for every read, which costs more than the read."""
+"""Capacity of a pipe. asyncio would allocate four times as much for every read, which costs more than the read."""
 
 
 class PipeReader:

@@ -8,7 +8,7 @@ import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.project.folder import ProjectCommand, ProjectFolder
-from portico.project.runners import ProjectRunners, find_runners, node_manager
+from portico.project.runners import ProjectRunners, find_runners, make_commands, node_manager
 
 ProjectTask = Literal["check", "build", "test"]
 
@@ -96,7 +96,7 @@ def _tools(project: ProjectFolder, tools: Iterator[_Tool]) -> Iterator[ProjectCo
 def _checks(project: ProjectFolder) -> Iterator[ProjectCommand | str]:
     yield from _tools(project, _check_tools(project))
     yield from _scripts(project, "check", "typecheck", "lint")
-    yield from _make(project, "check", "lint")
+    yield from make_commands(project, "check", "lint")
 
 
 def _builds(project: ProjectFolder) -> Iterator[ProjectCommand | str]:
@@ -104,7 +104,7 @@ def _builds(project: ProjectFolder) -> Iterator[ProjectCommand | str]:
         project, _compilers(project, cargo="build", go="build ./...", maven="-B -q -DskipTests package")
     )
     yield from _scripts(project, "build", "compile")
-    yield from _make(project, "build", "all", "compile")
+    yield from make_commands(project, "build", "all", "compile")
 
 
 def _compilers(project: ProjectFolder, *, cargo: str, go: str, maven: str) -> Iterator[_Tool]:
@@ -146,15 +146,3 @@ def _scripts(project: ProjectFolder, *names: str) -> Iterator[ProjectCommand | s
                 command = (program, "run", name)
                 yield ProjectCommand(name=manager, command=command, because=because, root=project.root)
             return
-
-
-def _make(project: ProjectFolder, *names: str) -> Iterator[ProjectCommand | str]:
-    target = project.make_target(*names)
-    if target is None:
-        return
-    make = project.program("make")
-    if make is None:
-        yield f"the Makefile has a target {target}, but make was not found"
-    else:
-        because = f"the Makefile has a target {target}"
-        yield ProjectCommand(name="make", command=(make, target), because=because, root=project.root)

@@ -19,6 +19,9 @@ from portico.project.runner_output import SuiteResult, read_result
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+_COLLECTION_FAILURE = "collection failure"
+"""The message of pytest for a module that cannot be imported. The reason is in the text."""
+_PYTEST_ERROR = re.compile(r"^E +(.+)", re.MULTILINE)
 _JAVA_FRAME = re.compile(r"\bat ([\w.$]+)\((\w+\.(?:java|kt)):(\d+)\)")
 
 
@@ -82,7 +85,10 @@ def _case(element: "Element") -> _Case:
             path, line = file, int(number)
             break
     name = ".".join(filter(None, (element.get("classname"), element.get("name"))))
-    message = join_message(found.get("message") or text)
+    message = found.get("message") or text
+    if message == _COLLECTION_FAILURE:
+        message = " ".join(_PYTEST_ERROR.findall(text)) or text
+    message = join_message(message)
     return _Case(FailedTest(name, path or element.get("file") or "", line, message), skipped=False)
 
 

@@ -21,7 +21,12 @@ def find_runners(project: ProjectFolder) -> ProjectRunners:
     """Find all test runners of a project. Blocks: call it in a thread."""
     found: list[ProjectCommand] = []
     missing: list[str] = []
-    for one in (*_python(project), *_node(project), *_compiled(project), *_make(project)):
+    for one in (
+        *_python(project),
+        *_node(project),
+        *_compiled(project),
+        *make_commands(project, "test", "check"),
+    ):
         if isinstance(one, ProjectCommand):
             found.append(one)
         else:
@@ -103,8 +108,9 @@ def _compiled(project: ProjectFolder) -> Iterator[ProjectCommand | str]:
             )
 
 
-def _make(project: ProjectFolder) -> Iterator[ProjectCommand | str]:
-    target = project.make_target("test", "check")
+def make_commands(project: ProjectFolder, *names: str) -> Iterator[ProjectCommand | str]:
+    """The command for the first of these targets that the Makefile has, or why it cannot run."""
+    target = project.make_target(*names)
     if target is None:
         return
     make = project.program("make")

@@ -84,6 +84,11 @@ def savable(values: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def fresh_values(typed: Mapping[str, str], session: SessionVariables) -> dict[str, str]:
+    """Return the values that were typed, may be saved, and are not saved yet."""
+    return {name: value for name, value in savable(typed).items() if session.values.get(name) != value}
+
+
 def save_variables(path: Path, values: Mapping[str, str]) -> None:
     """Set values in a file and keep its comments. Raises InvalidInput if it is malformed or cannot be written."""
     place = Path(os.path.realpath(path))

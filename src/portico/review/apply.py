@@ -133,7 +133,7 @@ class ProposalDecisions:
             review_record,
             await self.owned(review_record.session, proposal_id, revision),
             lambda writer: self._proposals.undo(proposal_id, revision, resolve, writer),
-            doing="taking an apply back",
+            doing="undoing an apply",
         )
         if not outcome.decided.already:
             return outcome

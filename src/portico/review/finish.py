@@ -131,7 +131,7 @@ class BranchFinish:
             session=working_copy.session,
             workspace=working_copy.workspace,
             paths=paths_of(proposal.changes),
-            doing="bringing a worktree home",
+            doing="merging a worktree",
             saved=True,
         )
         written = await self._writing.write(

@@ -155,7 +155,11 @@ class LocalReviews:
             unfinished=found.unfinished,
             possible=found.possible,
             hint=found.hint,
+            has_repository=await self._reviews.has_repository(Path(found.workspace)),
         )
+
+    async def initialize_repository(self, session_id: SessionId) -> None:
+        await self._reviews.initialize_repository(Path((await self._service.show(session_id)).workspace))
 
     async def finish(self, session_id: SessionId, ending: ReviewEnding, message: str | None) -> FinishReport:
         title = (await self._service.show(session_id)).title
@@ -179,7 +183,10 @@ class LocalReviews:
                 possible.append(mode)
             except PorticoError as error:
                 hint = " ".join(filter(None, (error.message, error.suggestion)))
-        return ReviewModeStatus(mode=summary.mode, possible=tuple(possible), hint=hint)
+        has_repository = await self._reviews.has_repository(Path(summary.workspace))
+        return ReviewModeStatus(
+            mode=summary.mode, possible=tuple(possible), hint=hint, has_repository=has_repository
+        )
 
     async def _decide(
         self, session_id: SessionId, decide: Callable[[], Awaitable[_Outcome]], *, writes_tree: bool

@@ -14,10 +14,15 @@ from typing import TypeVar
 
 import msgspec
 
-from portico.domain.errors import InvalidInput
+from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ProposedFile, ReviewMode
-from portico.git.repository import ignored_files, need_repository
+from portico.git.repository import (
+    find_repository,
+    ignored_files,
+    initialize_repository,
+    need_repository,
+)
 from portico.review.apply import CheckpointedApply, ProposalDecisions, ProposalOutcome
 from portico.review.branches.session_branches import Branches, FinishMethod
 from portico.review.checkpoints.checkpoint import Checkpoint
@@ -121,6 +126,17 @@ class ReviewService:
         """Make sure that a folder is not half changed by a killed process; payloads for the log."""
         await self._parts.recovery.recover(workspace)
         return tuple(await self._parts.recovery.notices(workspace))
+
+    async def has_repository(self, workspace: Path) -> bool:
+        """Whether a folder is in a git repository that can be used."""
+        try:
+            return await find_repository(workspace, self._environ) is not None
+        except PorticoError:
+            return False
+
+    async def initialize_repository(self, workspace: Path) -> None:
+        """Make a folder a git repository. InvalidInput if it is in one already."""
+        await initialize_repository(workspace, self._environ)
 
     async def check(self, workspace: Path, mode: ReviewMode, session: str | None = None) -> None:
         """InvalidInput if a session cannot work in a folder in this mode, or this session cannot switch to

@@ -21,6 +21,7 @@ class SessionReviewStatus(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     mode: ReviewMode
+    workspace: str
     folder: str
     branch: str | None = None
     home_branch: str | None = None
@@ -55,6 +56,7 @@ async def read_status(
     marks = [mark for one in waiting for mark in one.marks.values()]
     return SessionReviewStatus(
         mode=review_record.mode,
+        workspace=review_record.workspace,
         folder=review_record.folder,
         branch=branch,
         home_branch=home,

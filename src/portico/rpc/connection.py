@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 MAX_REQUESTS_IN_FLIGHT = 1024
 FINISH_SECONDS = 5.0
-"""How long requests may take after the peer closed its end; then they are cancelled and answered with an error."""
+"""Time that requests may take after the peer closed its end; then they are cancelled and answered with an error."""
 _REMEMBERED_CANCELS = 1024
 
 
@@ -239,9 +239,6 @@ class RpcConnection:
                 reply.afterwards()
         except RpcError as error:
             self._answer(encode_error(request_id, error))
-        except asyncio.CancelledError:
-            self._answer(encode_error(request_id, RpcError(REQUEST_CANCELLED, "the request was cancelled")))
-            raise
         except Exception as error:  # top level of a served request: the peer gets an answer, the log the rest
             log.exception("%s: %s failed", self._name, method)
             kind = type(error).__name__
@@ -250,8 +247,9 @@ class RpcConnection:
     def _served(self, request_id: RequestId, task: asyncio.Task[None]) -> None:
         self._serving.pop(request_id, None)
         if task.cancelled():
-            return
-        if (error := task.exception()) is not None:
+            # Answered here, since a task that is cancelled before it begins runs nothing.
+            self._answer(encode_error(request_id, RpcError(REQUEST_CANCELLED, "the request was cancelled")))
+        elif (error := task.exception()) is not None:
             log.error("%s: request %r ended badly", self._name, request_id, exc_info=error)
 
     def _answer(self, data: bytes) -> bool:

@@ -30,7 +30,7 @@ class ContentSplitter:
         return contents
 
     def end(self) -> bytes | OverlongLine | None:
-        """What is left when the stream ends; it is no whole frame."""
+        """The incomplete frame that is left when the stream ends."""
         rest, self._buffer = bytes(self._buffer), bytearray()
         return rest or None
 

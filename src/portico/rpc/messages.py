@@ -87,7 +87,7 @@ class CancelParams(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Cancellation(msgspec.Struct, frozen=True):
-    """How a protocol cancels a request: a notification that has the id of the request in a field."""
+    """The notification that cancels a request in a protocol, with the field that has the id of the request."""
 
     method: str
     field: str

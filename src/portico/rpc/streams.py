@@ -115,9 +115,10 @@ class MemoryQueue(Generic[Item]):
     def put(self, item: Item, size: int) -> None:
         if self.ended.is_set():
             raise StreamClosed
+        if not self._items:  # Later ones are taken together with the first.
+            self._changed.set()
         self._items.append(item)
         self._size += size
-        self._changed.set()
 
     async def get(self) -> list[Item]:
         """All items, waiting for the first; none at the end."""

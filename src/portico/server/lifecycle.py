@@ -46,7 +46,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None
     detached: bool
     chain: ChainOptions = NO_CHAIN_OPTIONS
-    """What flags add to the chains of all sessions."""
+    """Options that flags add to the chains of all sessions."""
 
 
 class StartedServer(msgspec.Struct, frozen=True, kw_only=True):

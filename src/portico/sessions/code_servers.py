@@ -34,7 +34,7 @@ class CodeServers(Protocol):
         ...
 
     async def actions(self, tree: CodeTree, place: CodeLookup) -> Sequence[CodeAction]:
-        """What can be done at a line."""
+        """Code actions at a line."""
         ...
 
     async def act(self, tree: CodeTree, place: CodeLookup, title: str) -> Sequence[CodeFileEdit]:

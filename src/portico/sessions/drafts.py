@@ -48,6 +48,10 @@ class Drafts:
             session_id, lambda draft: msgspec.structs.replace(draft, draft=text, client_id=client_id)
         )
 
+    async def pin(self, session_id: SessionId, *, pinned: bool) -> None:
+        """Keep a session at the top of lists, or no longer."""
+        await self._change(session_id, lambda draft: msgspec.structs.replace(draft, pinned=pinned))
+
     async def enqueue(self, session_id: SessionId, queued: QueuedPrompt) -> None:
         """Add a prompt to the queue. InvalidInput if the queue is full."""
 
@@ -70,6 +74,26 @@ class Drafts:
             )
 
         await self._change(session_id, remove)
+
+    async def change_queued(
+        self, session_id: SessionId, prompt_id: str, *, text: str | None = None, place: int | None = None
+    ) -> None:
+        """Replace the text of a queued prompt, or move it. InvalidInput if it is no longer queued, or would be empty."""
+
+        def change(draft: SessionDraft) -> SessionDraft:
+            queue = list(draft.queue)
+            at = next((at for at, one in enumerate(queue) if one.prompt_id == prompt_id), None)
+            if at is None:
+                raise InvalidInput("The prompt is no longer queued.")
+            changed = queue.pop(at)
+            if text is not None:
+                changed = msgspec.structs.replace(changed, text=text)
+                if not text.strip() and not changed.blocks:
+                    raise InvalidInput("The prompt is empty.", suggestion="Remove it instead.")
+            queue.insert(at if place is None else place, changed)
+            return msgspec.structs.replace(draft, queue=tuple(queue))
+
+        await self._change(session_id, change)
 
     async def _change(
         self, session_id: SessionId, change: Callable[[SessionDraft], SessionDraft]

@@ -1,4 +1,4 @@
-"""Look up sessions by ID prefix or by the folder they were last used in."""
+"""Looks up sessions by ID prefix or by the folder they were last used in."""
 
 from pathlib import Path
 

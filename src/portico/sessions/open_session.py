@@ -10,7 +10,7 @@ from portico.acp.extension_handlers import RESERVED_PREFIXES, check_extension_na
 from portico.acp.session_id import with_session_id
 from portico.domain.components import SessionComponents
 from portico.domain.errors import InvalidInput, SessionBusy
-from portico.domain.events import AnyPayload, ComponentsUpdated, Notice, TurnEnded
+from portico.domain.events import AnyPayload, ComponentsUpdated, Notice, TitleUpdated, TurnEnded
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.turns import TurnEvent, TurnState
@@ -229,6 +229,12 @@ class OpenSession:
     async def record(self, *payloads: AnyPayload) -> None:
         """Write events to the log."""
         await self.runtime.journal.commit(*payloads)
+
+    async def rename(self, title: str) -> None:
+        """Give the session a title that its agent does not change. InvalidInput if it is empty."""
+        if not title.strip():
+            raise InvalidInput("A session needs a title.")
+        await self.record(TitleUpdated(title=title.strip(), by_person=True))
 
     async def write_todos(self, todos: Sequence[TodoItem]) -> None:
         """Replace the to-do list with the person's."""

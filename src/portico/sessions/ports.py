@@ -151,7 +151,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     env: dict[str, str] = {}
     components: SessionComponents = SessionComponents()
-    """What the session wants of the chain before the agent."""
+    """Requirements of a session for the chain before its agent."""
     keys: tuple[str, ...] | None = ()
     """Provider key variables that the agent gets; None for all, if it may use any provider."""
     install_hint: str | None = None
@@ -260,7 +260,7 @@ class EditorProvider(Protocol):
 
 
 class Review(Protocol):
-    """The way in which the changes of one session reach the person's files."""
+    """Review of one session: how its changes reach the person's files."""
 
     @property
     def folder(self) -> Path:

@@ -1,4 +1,4 @@
-"""Problems that a proposal adds to its files and removes from them, before it is applied.
+"""Problems that a proposal adds and removes, before it is applied: in its files, and in files that use what it changes.
 
 A language server checks each file twice: as the person has it, and as it is in the session's working copy.
 """
@@ -14,6 +14,7 @@ from portico.domain.problems import FileProblems, Problem
 from portico.domain.reviews import ProposedFile
 from portico.domain.session_summary import SessionSummary
 from portico.domain.windows import CodeLookup
+from portico.sessions.affected_files import find_affected_files
 from portico.sessions.code_servers import CodeServers, CodeTree
 from portico.sessions.content.problem_changes import problems_beyond
 from portico.sessions.ports import Ports
@@ -51,6 +52,7 @@ async def compare_problems(
         async with asyncio.timeout(SECONDS):
             for file in proposal.files[:MOST_FILES]:
                 await check.add(file)
+            await check.add_affected(proposal.files[:MOST_FILES])
     except TimeoutError:
         check.note = _LATE
     return ProposalProblems(revision=proposal.revision, files=tuple(check.files), note=check.note)
@@ -89,8 +91,23 @@ class _Check:
         except PorticoError as error:
             self.note = self.note or error.message
             return
+        self._keep(file.path, old, new)
+
+    async def add_affected(self, proposed: Sequence[ProposedFile]) -> None:
+        checked = {file.path for file in self.files}
+        try:
+            affected = await find_affected_files(
+                self._servers, self._before, [file for file in proposed if file.path in checked]
+            )
+            for path in affected:
+                old, new = [await self._problems(tree, path) for tree in (self._before, self._after)]
+                self._keep(path, old, new)
+        except PorticoError as error:
+            self.note = self.note or error.message
+
+    def _keep(self, path: str, old: Sequence[Problem], new: Sequence[Problem]) -> None:
         self.files.append(
-            FileProblems(path=file.path, added=problems_beyond(new, old), removed=problems_beyond(old, new))
+            FileProblems(path=path, added=problems_beyond(new, old), removed=problems_beyond(old, new))
         )
 
     async def _problems(self, tree: CodeTree, path: str) -> Sequence[Problem]:

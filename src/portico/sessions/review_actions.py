@@ -111,6 +111,7 @@ class ReviewModeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     unfinished: bool = False
     possible: tuple[ReviewMode, ...] = ()
     hint: str | None = None
+    has_repository: bool = False
 
 
 class FinishReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +156,10 @@ class ReviewActions(Protocol):
     async def restore(self, session_id: SessionId, checkpoint_id: str) -> RestoreReport: ...
 
     async def status(self, session_id: SessionId) -> ReviewModeStatus: ...
+
+    async def initialize_repository(self, session_id: SessionId) -> None:
+        """Make the folder of a session a git repository. InvalidInput if it is in one already."""
+        ...
 
     async def finish(
         self, session_id: SessionId, ending: ReviewEnding, message: str | None

@@ -51,7 +51,7 @@ class SessionRuntime:
         self.spec = spec
         self.reads_only = summary.reads_only
         self.components = summary.components
-        """What the session has switched. The agent is restarted for it when it is next needed."""
+        """Components that the session has switched. The agent is restarted for it when it is next needed."""
         self.ports = ports
         self.journal = Journal(self.id, ports.store, ports.clock, pool.backlog, last_seq=summary.last_seq)
         self.review = TurnReview(

@@ -4,7 +4,7 @@ The log is the single source of truth: a door shows only what it reads from ther
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 import msgspec
@@ -36,6 +36,7 @@ from portico.sessions.log.hand_off import (
     summarize_session,
     title_of,
 )
+from portico.sessions.log.hand_off_marks import find_missing_marks
 from portico.sessions.log.recovery import append_events, recover
 from portico.sessions.log.watch import check_after_seq, watch_journal, watch_store
 from portico.sessions.lookup import show
@@ -159,7 +160,14 @@ class SessionService:
 
     async def reopen(self, session_id: SessionId, spec: AgentSpec) -> int:
         """Open a session from the log, to continue it; the seq of the `session_started` this adds."""
-        return await self._open.reopen(session_id, spec)
+        if self.find_session(session_id) is not None:
+            return await self._open.reopen(session_id, spec)
+        missing = await find_missing_marks(self._ports.store, session_id)
+        seq = await self._open.reopen(session_id, spec)
+        for one in missing:
+            with suppress(SessionBusy):  # It gets its mark when it is next opened.
+                await self.record(one.session_id, one.mark)
+        return seq
 
     async def watch(self, session_id: SessionId, *, after_seq: int) -> AsyncGenerator[Event]:
         """Every event after `after_seq`, each once and in order, by any process.

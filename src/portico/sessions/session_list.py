@@ -33,6 +33,7 @@ class SessionListEntry(msgspec.Struct, frozen=True, kw_only=True):
     queued: int
     waiting: int
     sandbox: SandboxStatus | None = None
+    pinned: bool = False
 
     def looks_like(self, other: "SessionListEntry") -> bool:
         """Whether both look the same, apart from the time of the last change."""
@@ -52,10 +53,24 @@ class SessionList:
     async def page(
         self, *, workspace: str | None, search: str, before: SessionId | None, limit: int
     ) -> list[SessionListEntry]:
-        """Sessions by their last change, newest first."""
+        """Sessions by their last change, newest first. The first page begins with older ones that are pinned."""
         drafted = await self._store.drafted()
         found = await self._store.summaries(workspace=workspace, search=search, before=before, limit=limit)
-        return [await self._listed(summary, drafted) for summary in found]
+        listed = [await self._listed(summary, drafted) for summary in found]
+        if before is not None or search:
+            return listed
+        return [*await self._older_pinned(workspace, drafted, {one.session_id for one in found}), *listed]
+
+    async def _older_pinned(
+        self, workspace: str | None, drafted: frozenset[SessionId], known: set[SessionId]
+    ) -> list[SessionListEntry]:
+        pinned = []
+        for session_id in sorted(drafted - known):
+            if (await self._draft(session_id)).pinned:
+                summary = await self._store.summary(session_id)
+                if summary is not None and workspace in (None, summary.workspace):
+                    pinned.append(await self._listed(summary, drafted))
+        return pinned
 
     async def search(self, query: SearchQuery) -> tuple[SearchPage, list[SessionListEntry]]:
         """Messages that match, and their sessions."""
@@ -92,6 +107,7 @@ class SessionList:
             queued=len(draft.queue),
             waiting=0 if session is None else session.open_requests,
             sandbox=None if session is None else session.sandbox,
+            pinned=draft.pinned,
         )
 
     async def _draft(self, session_id: SessionId) -> SessionDraft:

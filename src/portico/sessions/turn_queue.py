@@ -130,9 +130,9 @@ class TurnQueue:
     async def send_queued(
         self, session_id: SessionId, prompt_id: str
     ) -> AsyncGenerator[Event | QueuedPrompt]:
-        """Send a queued prompt now."""
+        """Send a queued prompt now, in place of the session's current turn."""
         started = await self._tasks.run_detached(
-            self._send_waiting(session_id, prompt_id, wait_for_tree=False), name=f"sending to {session_id}"
+            self._send_waiting(session_id, prompt_id, now=True), name=f"sending to {session_id}"
         )
         async for event in self._follow(session_id, started):
             yield event
@@ -233,10 +233,8 @@ class TurnQueue:
         self._advance(session_id)
         return _WaitingPrompt(queued, started)
 
-    async def _send_waiting(
-        self, session_id: SessionId, prompt_id: str, *, wait_for_tree: bool
-    ) -> _StartedTurn:
-        """Send a queued prompt. It is claimed before the queue is read, so that it is sent once."""
+    async def _send_waiting(self, session_id: SessionId, prompt_id: str, *, now: bool) -> _StartedTurn:
+        """Send a queued prompt, `now` in place of the current turn. It is claimed before the queue is read, so that it is sent once."""
         if prompt_id in self._claimed:
             raise _no_longer_queued()
         self._claimed[prompt_id] = False
@@ -246,8 +244,11 @@ class TurnQueue:
             queued = next((one for one in queue if one.prompt_id == prompt_id), None)
             if queued is None:
                 raise _no_longer_queued()
+            if now and (turn := session.turn_task) is not None:
+                session.stop()
+                await asyncio.wait((turn,))
             prompt = TurnPrompt(text=queued.text, blocks=queued.blocks, prompt_id=prompt_id)
-            started = await self._begin(session, prompt, wait_for_tree=wait_for_tree)
+            started = await self._begin(session, prompt, wait_for_tree=not now)
         except BaseException:
             del self._claimed[prompt_id]
             raise
@@ -334,7 +335,7 @@ class TurnQueue:
                     queue = (await self._drafts.get(session_id)).queue
                     waiting = [one.prompt_id for one in queue if one.prompt_id not in self._claimed]
                     if waiting:
-                        await self._send_waiting(session_id, waiting[0], wait_for_tree=True)
+                        await self._send_waiting(session_id, waiting[0], now=False)
                 except PorticoError as error:
                     log.warning("a queued prompt of %s was not sent: %s", session_id, error.message)
                 if session_id not in self._recheck:

@@ -105,12 +105,18 @@ def _session_components(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE sessions ADD COLUMN components TEXT NOT NULL DEFAULT '{}'")
 
 
+def _open_proposals(connection: sqlite3.Connection) -> None:
+    """Add the files that wait for review, so that a list shows them; those from before count once they change."""
+    connection.execute("ALTER TABLE sessions ADD COLUMN proposed TEXT NOT NULL DEFAULT '{}'")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _events_and_sessions,
     _drafts_and_standing_events,
     _review_modes,
     _checksums,
     _session_components,
+    _open_proposals,
 )
 
 

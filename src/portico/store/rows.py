@@ -14,9 +14,11 @@ from portico.domain.events import AnyPayload, Event, Notice
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.payload_codec import decode_payload, encode_payload
 from portico.domain.reviews import ReviewMode
-from portico.domain.session_summary import SessionSummary
+from portico.domain.session_summary import SessionSummary, TitleSource
 from portico.domain.turns import TurnState
 
+_TITLE_SOURCES: tuple[TitleSource, ...] = ("prompt", "agent", "person")
+"""By their number in the column `titled`."""
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -40,6 +42,7 @@ class SummaryRow(NamedTuple):
     components: str
     title: str
     titled: int
+    proposed: str
     state: str
     created_at: int
     updated_at: int
@@ -111,7 +114,8 @@ def summary_row(summary: SessionSummary) -> SummaryRow:
         mode=summary.mode,
         components=msgspec.json.encode(summary.components).decode(),
         title=summary.title,
-        titled=int(summary.titled),
+        titled=_TITLE_SOURCES.index(summary.title_from),
+        proposed=msgspec.json.encode(summary.proposed).decode(),
         state=summary.state.value,
         created_at=summary.created_at,
         updated_at=summary.updated_at,
@@ -127,6 +131,8 @@ def summary_of(row: SummaryRow) -> SessionSummary:
         state = TurnState(row.state)
         mode = codecs.convert(row.mode, ReviewMode)
         components = codecs.decode_json(row.components, SessionComponents)
+        title_from = codecs.convert(dict(enumerate(_TITLE_SOURCES)).get(row.titled), TitleSource)
+        proposed = codecs.decode_json(row.proposed, dict[str, int])
         agent_command = codecs.decode_json(row.agent_command, tuple[str, ...])
     except ValueError as error:
         raise StoreFailed(
@@ -142,7 +148,8 @@ def summary_of(row: SummaryRow) -> SessionSummary:
         mode=mode,
         components=components,
         title=row.title,
-        titled=bool(row.titled),
+        title_from=title_from,
+        proposed=proposed,
         state=state,
         created_at=row.created_at,
         updated_at=row.updated_at,

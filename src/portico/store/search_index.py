@@ -9,13 +9,12 @@ import sqlite3
 import time
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from portico.domain.errors import StoreFailed
-from portico.domain.events import Event
 from portico.domain.ids import SessionId
 from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
+from portico.sessions.ports import Store
 from portico.store import search_queries
 from portico.store.connection import ConnectionThread, connect_writer
 from portico.store.search_documents import SearchDocument, documents_of
@@ -24,21 +23,11 @@ _PAGE_EVENTS = 2_000
 _PAGE_BYTES = 500_000
 _PAGE_SESSIONS = 200
 _SEARCH_SECONDS = 0.1
-"""How long a search indexes what is new before it looks."""
-
-
-class LogReader(Protocol):
-    async def read(
-        self, session_id: SessionId, *, after_seq: int, limit: int, max_bytes: int | None
-    ) -> list[Event]: ...
-
-    async def summaries(
-        self, *, before: SessionId | None = None, limit: int = 100
-    ) -> list[SessionSummary]: ...
+"""Time that a search spends on indexing new events first."""
 
 
 class SearchIndex:
-    def __init__(self, path: Path, log: LogReader, *, busy_seconds: float) -> None:
+    def __init__(self, path: Path, log: Store, *, busy_seconds: float) -> None:
         self._path = path
         self._log = log
         self._busy_seconds = busy_seconds

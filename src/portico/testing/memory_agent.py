@@ -49,7 +49,7 @@ class MemoryAgentLauncher:
         self.behaviour = behaviour
         self.launched: list[MemoryAgentProcess] = []
         self.sandbox: SandboxStatus | None = None
-        """What those that are launched from now on say of theirs."""
+        """Sandbox status of agents that are launched from now on."""
 
     async def launch(
         self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False

@@ -14,6 +14,7 @@ from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
 from portico.chains.reviews import open_reviews
+from portico.domain.components import SessionComponents
 from portico.domain.errors import InvalidInput, SessionNotFound
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
@@ -42,6 +43,9 @@ class Here:
 
     async def mode(self, workspace: Path) -> ReviewMode:
         return "direct"
+
+    def chosen_components(self) -> SessionComponents:
+        return SessionComponents()
 
 
 class Calls:
@@ -249,3 +253,22 @@ def test_todos_have_what_was_said_and_the_usual_for_the_rest() -> None:
     )
     assert (one.todo_id, one.status, one.priority) == ("todo-1", "pending", "medium")
     assert (two.todo_id, two.status, two.priority) == ("x", "completed", "high")
+
+
+async def test_a_name_and_a_pin_of_the_person_stay(tmp_path: Path) -> None:
+    async def titled(agent: FakeAgent, request: acp.PromptRequest) -> None:
+        agent.update(acp.SessionInfoUpdate(title="The agent's own"))
+
+    async with calls(titled, tmp_path) as door:
+        await door.start()
+        name = pb.UpdateSessionRequest(session_id=door.session_id, title="Mine")
+        pin = pb.UpdateSessionRequest(session_id=door.session_id, pinned=True)
+        for request in (name, pin):
+            await door.service.update_session(request, NOBODY)
+        await door.invoke(text="go")
+        listed = await door.service.list_sessions(pb.ListSessionsRequest(), NOBODY)
+        assert [(one.title, one.pinned) for one in listed.sessions] == [("Mine", True)]
+        with pytest.raises(InvalidInput):
+            await door.service.update_session(
+                pb.UpdateSessionRequest(session_id=door.session_id, title=" "), NOBODY
+            )

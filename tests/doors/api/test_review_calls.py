@@ -36,6 +36,9 @@ class ProposesFirst(Here):
     async def mode(self, workspace: Path) -> ReviewMode:
         return "proposal"
 
+    async def has_mode(self, workspace: Path) -> bool:
+        return True
+
 
 class Reviewed:
     """A door over real reviews, and an agent that does to its folder what a test says."""

@@ -77,6 +77,25 @@ async def test_a_queued_prompt_is_sent_by_its_id(tmp_path: Path) -> None:
             await submit(door, queued_prompt_id=queued.value.prompt_id)
 
 
+async def test_a_queued_prompt_is_changed_moved_and_sent_in_place_of_the_turn(tmp_path: Path) -> None:
+    async with calls(asks("a", "b"), tmp_path) as door:
+        await door.start()
+        await submit(door, text="one")
+        await door.until(lambda detail: bool(detail.permissions))
+        two, three = [await submit(door, text=text, when_busy=pb.WhenBusy.QUEUE) for text in ("two", "three")]
+        await door.submit("queue_change", pb.QueueChange(prompt_id=three.value.prompt_id, text="drei"))
+        await door.submit("queue_change", pb.QueueChange(prompt_id=three.value.prompt_id, place=0))
+        detail = await door.detail()
+        assert detail.desk is not None
+        assert [queued.text for queued in detail.desk.queue] == ["drei", "two"]
+        with pytest.raises(InvalidInput, match="empty"):
+            await door.submit("queue_change", pb.QueueChange(prompt_id=two.value.prompt_id, text=" "))
+        sent = await submit(door, queued_prompt_id=three.value.prompt_id)
+        assert sent.value.payload.value.text == "drei"
+        with pytest.raises(InvalidInput, match="no longer queued"):
+            await door.submit("queue_change", pb.QueueChange(prompt_id=three.value.prompt_id, text="x"))
+
+
 async def test_what_invoke_refuses_is_refused(tmp_path: Path) -> None:
     async with calls(asks(), tmp_path) as door:
         with pytest.raises(InvalidInput):

@@ -64,11 +64,11 @@ class GetServerInfoResponse(Message[_GetServerInfoResponseFields]):
         default_agent: str
         home: str
 
-_SessionSummaryFields: TypeAlias = Literal["session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode", "queued", "sandbox"]
+_SessionSummaryFields: TypeAlias = Literal["session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode", "queued", "sandbox", "to_review", "pinned", "named"]
 
 class SessionSummary(Message[_SessionSummaryFields]):
 
-    __slots__ = ("session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode", "queued", "sandbox")
+    __slots__ = ("session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode", "queued", "sandbox", "to_review", "pinned", "named")
 
     if TYPE_CHECKING:
 
@@ -90,6 +90,9 @@ class SessionSummary(Message[_SessionSummaryFields]):
             mode: ReviewMode | None = None,
             queued: int = 0,
             sandbox: SandboxInForce | None = None,
+            to_review: int = 0,
+            pinned: bool = False,
+            named: bool = False,
         ) -> None:
             pass
 
@@ -108,6 +111,9 @@ class SessionSummary(Message[_SessionSummaryFields]):
         mode: ReviewMode
         queued: int
         sandbox: SandboxInForce | None
+        to_review: int
+        pinned: bool
+        named: bool
 
 _SessionDetailFields: TypeAlias = Literal["summary", "commands", "options", "usage", "plan", "todos", "permissions", "questions", "desk", "prompt_capabilities", "can_fork", "open_elsewhere", "proposals"]
 
@@ -658,6 +664,44 @@ class HandOffSessionResponse(Message[_HandOffSessionResponseFields]):
 
         session: SessionDetail | None
 
+_UpdateSessionRequestFields: TypeAlias = Literal["session_id", "title", "pinned"]
+
+class UpdateSessionRequest(Message[_UpdateSessionRequestFields]):
+
+    __slots__ = ("session_id", "title", "pinned")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            title: str | None = None,
+            pinned: bool | None = None,
+        ) -> None:
+            pass
+
+        session_id: str
+        title: str
+        pinned: bool
+
+_UpdateSessionResponseFields: TypeAlias = Literal["session"]
+
+class UpdateSessionResponse(Message[_UpdateSessionResponseFields]):
+
+    __slots__ = ("session",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session: SessionDetail | None = None,
+        ) -> None:
+            pass
+
+        session: SessionDetail | None
+
 _ClearSessionRequestFields: TypeAlias = Literal["session_id", "discard_proposals"]
 
 class ClearSessionRequest(Message[_ClearSessionRequestFields]):
@@ -977,7 +1021,7 @@ class WatchResponse(Message[_WatchResponseFields]):
 
         update: Oneof[Literal["event"], Event] | Oneof[Literal["desk"], Desk] | Oneof[Literal["heartbeat"], Heartbeat] | None
 
-_SubmitClientEventRequestFields: TypeAlias = Literal["session_id", "permission_decisions", "question_reply", "draft", "queue_removal", "editor_reply", "editor_state", "editor_tools", "editor_problems"]
+_SubmitClientEventRequestFields: TypeAlias = Literal["session_id", "permission_decisions", "question_reply", "draft", "queue_removal", "editor_reply", "editor_state", "editor_tools", "editor_problems", "queue_change"]
 
 class SubmitClientEventRequest(Message[_SubmitClientEventRequestFields]):
 
@@ -989,12 +1033,12 @@ class SubmitClientEventRequest(Message[_SubmitClientEventRequestFields]):
             self,
             *,
             session_id: str = "",
-            event: Oneof[Literal["permission_decisions"], PermissionDecisions] | Oneof[Literal["question_reply"], QuestionReply] | Oneof[Literal["draft"], DraftChange] | Oneof[Literal["queue_removal"], QueueRemoval] | Oneof[Literal["editor_reply"], EditorReply] | Oneof[Literal["editor_state"], EditorState] | Oneof[Literal["editor_tools"], EditorTools] | Oneof[Literal["editor_problems"], EditorProblems] | None = None,
+            event: Oneof[Literal["permission_decisions"], PermissionDecisions] | Oneof[Literal["question_reply"], QuestionReply] | Oneof[Literal["draft"], DraftChange] | Oneof[Literal["queue_removal"], QueueRemoval] | Oneof[Literal["editor_reply"], EditorReply] | Oneof[Literal["editor_state"], EditorState] | Oneof[Literal["editor_tools"], EditorTools] | Oneof[Literal["editor_problems"], EditorProblems] | Oneof[Literal["queue_change"], QueueChange] | None = None,
         ) -> None:
             pass
 
         session_id: str
-        event: Oneof[Literal["permission_decisions"], PermissionDecisions] | Oneof[Literal["question_reply"], QuestionReply] | Oneof[Literal["draft"], DraftChange] | Oneof[Literal["queue_removal"], QueueRemoval] | Oneof[Literal["editor_reply"], EditorReply] | Oneof[Literal["editor_state"], EditorState] | Oneof[Literal["editor_tools"], EditorTools] | Oneof[Literal["editor_problems"], EditorProblems] | None
+        event: Oneof[Literal["permission_decisions"], PermissionDecisions] | Oneof[Literal["question_reply"], QuestionReply] | Oneof[Literal["draft"], DraftChange] | Oneof[Literal["queue_removal"], QueueRemoval] | Oneof[Literal["editor_reply"], EditorReply] | Oneof[Literal["editor_state"], EditorState] | Oneof[Literal["editor_tools"], EditorTools] | Oneof[Literal["editor_problems"], EditorProblems] | Oneof[Literal["queue_change"], QueueChange] | None
 
 _SubmitClientEventResponseFields: TypeAlias = NoReturn
 
@@ -1026,11 +1070,11 @@ class PermissionDecisions(Message[_PermissionDecisionsFields]):
 
         decisions: list[PermissionDecision]
 
-_PermissionDecisionFields: TypeAlias = Literal["request_id", "option_id", "scope"]
+_PermissionDecisionFields: TypeAlias = Literal["request_id", "option_id", "scope", "rule"]
 
 class PermissionDecision(Message[_PermissionDecisionFields]):
 
-    __slots__ = ("request_id", "option_id", "scope")
+    __slots__ = ("request_id", "option_id", "scope", "rule")
 
     if TYPE_CHECKING:
 
@@ -1040,12 +1084,14 @@ class PermissionDecision(Message[_PermissionDecisionFields]):
             request_id: str = "",
             option_id: str = "",
             scope: PermissionScope | None = None,
+            rule: str = "",
         ) -> None:
             pass
 
         request_id: str
         option_id: str
         scope: PermissionScope
+        rule: str
 
 _QuestionReplyFields: TypeAlias = Literal["request_id", "action", "content_json"]
 
@@ -1103,6 +1149,27 @@ class QueueRemoval(Message[_QueueRemovalFields]):
             pass
 
         prompt_id: str
+
+_QueueChangeFields: TypeAlias = Literal["prompt_id", "text", "place"]
+
+class QueueChange(Message[_QueueChangeFields]):
+
+    __slots__ = ("prompt_id", "text", "place")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            prompt_id: str = "",
+            text: str | None = None,
+            place: int | None = None,
+        ) -> None:
+            pass
+
+        prompt_id: str
+        text: str
+        place: int
 
 _SetSessionConfigRequestFields: TypeAlias = Literal["session_id", "option_id", "choice", "switched_on"]
 
@@ -1497,6 +1564,126 @@ class ModelDownload(Message[_ModelDownloadFields]):
         abilities: str
         done: bool
 
+_ModelServerFields: TypeAlias = Literal["address", "kind"]
+
+class ModelServer(Message[_ModelServerFields]):
+
+    __slots__ = ("address", "kind")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            address: str = "",
+            kind: str = "",
+        ) -> None:
+            pass
+
+        address: str
+        kind: str
+
+_CheckProviderRequestFields: TypeAlias = Literal["workspace", "key_variable", "key", "server"]
+
+class CheckProviderRequest(Message[_CheckProviderRequestFields]):
+
+    __slots__ = ("workspace", "key_variable", "key", "server")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            workspace: str = "",
+            key_variable: str = "",
+            key: str = "",
+            server: ModelServer | None = None,
+        ) -> None:
+            pass
+
+        workspace: str
+        key_variable: str
+        key: str
+        server: ModelServer | None
+
+_CheckProviderResponseFields: TypeAlias = Literal["verdict", "detail", "models", "provider", "address", "key_variable"]
+
+class CheckProviderResponse(Message[_CheckProviderResponseFields]):
+
+    __slots__ = ("verdict", "detail", "models", "provider", "address", "key_variable")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            verdict: KeyVerdict | None = None,
+            detail: str = "",
+            models: list[str] | None = None,
+            provider: str = "",
+            address: str = "",
+            key_variable: str = "",
+        ) -> None:
+            pass
+
+        verdict: KeyVerdict
+        detail: str
+        models: list[str]
+        provider: str
+        address: str
+        key_variable: str
+
+_FindModelServersRequestFields: TypeAlias = NoReturn
+
+class FindModelServersRequest(Message[_FindModelServersRequestFields]):
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+        ) -> None:
+            pass
+
+_FindModelServersResponseFields: TypeAlias = Literal["servers"]
+
+class FindModelServersResponse(Message[_FindModelServersResponseFields]):
+
+    __slots__ = ("servers",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            servers: list[FoundModelServer] | None = None,
+        ) -> None:
+            pass
+
+        servers: list[FoundModelServer]
+
+_FoundModelServerFields: TypeAlias = Literal["title", "server", "models"]
+
+class FoundModelServer(Message[_FoundModelServerFields]):
+
+    __slots__ = ("title", "server", "models")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            title: str = "",
+            server: ModelServer | None = None,
+            models: list[str] | None = None,
+        ) -> None:
+            pass
+
+        title: str
+        server: ModelServer | None
+        models: list[str]
+
 _PullModelRequestFields: TypeAlias = Literal["name"]
 
 class PullModelRequest(Message[_PullModelRequestFields]):
@@ -1598,11 +1785,11 @@ class Model(Message[_ModelFields]):
         tools: bool
         images: bool
 
-_CompleteModelRequestFields: TypeAlias = Literal["workspace", "model", "system", "messages", "tools"]
+_CompleteModelRequestFields: TypeAlias = Literal["workspace", "model", "system", "messages", "tools", "key", "server"]
 
 class CompleteModelRequest(Message[_CompleteModelRequestFields]):
 
-    __slots__ = ("workspace", "model", "system", "messages", "tools")
+    __slots__ = ("workspace", "model", "system", "messages", "tools", "key", "server")
 
     if TYPE_CHECKING:
 
@@ -1614,6 +1801,8 @@ class CompleteModelRequest(Message[_CompleteModelRequestFields]):
             system: str = "",
             messages: list[ModelMessage] | None = None,
             tools: list[ModelTool] | None = None,
+            key: str = "",
+            server: ModelServer | None = None,
         ) -> None:
             pass
 
@@ -1622,6 +1811,8 @@ class CompleteModelRequest(Message[_CompleteModelRequestFields]):
         system: str
         messages: list[ModelMessage]
         tools: list[ModelTool]
+        key: str
+        server: ModelServer | None
 
 _ModelMessageFields: TypeAlias = Literal["role", "parts"]
 
@@ -1883,6 +2074,61 @@ class FoundFile(Message[_FoundFileFields]):
         path: str
         matched: list[int]
 
+_ListSuggestionsRequestFields: TypeAlias = Literal["session_id"]
+
+class ListSuggestionsRequest(Message[_ListSuggestionsRequestFields]):
+
+    __slots__ = ("session_id",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+        ) -> None:
+            pass
+
+        session_id: str
+
+_ListSuggestionsResponseFields: TypeAlias = Literal["suggestions"]
+
+class ListSuggestionsResponse(Message[_ListSuggestionsResponseFields]):
+
+    __slots__ = ("suggestions",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            suggestions: list[Suggestion] | None = None,
+        ) -> None:
+            pass
+
+        suggestions: list[Suggestion]
+
+_SuggestionFields: TypeAlias = Literal["title", "detail", "prompt"]
+
+class Suggestion(Message[_SuggestionFields]):
+
+    __slots__ = ("title", "detail", "prompt")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            title: str = "",
+            detail: str = "",
+            prompt: str = "",
+        ) -> None:
+            pass
+
+        title: str
+        detail: str
+        prompt: str
+
 _ListPromptsRequestFields: TypeAlias = Literal["workspace"]
 
 class ListPromptsRequest(Message[_ListPromptsRequestFields]):
@@ -2099,11 +2345,11 @@ class RunPromptResponse(Message[_RunPromptResponseFields]):
 
         update: Oneof[Literal["event"], Event] | Oneof[Literal["result"], PromptRunResult] | None
 
-_PromptRunResultFields: TypeAlias = Literal["session_id", "text", "complete", "finish_reason", "error", "model", "provider", "input_tokens", "output_tokens", "cost_usd", "duration_ms", "warnings", "trace_id", "provenance_json", "front_matter", "output_path"]
+_PromptRunResultFields: TypeAlias = Literal["session_id", "text", "complete", "finish_reason", "error", "model", "provider", "input_tokens", "output_tokens", "cost_usd", "duration_ms", "warnings", "trace_id", "provenance_json", "front_matter", "output_path", "savable", "variables_path"]
 
 class PromptRunResult(Message[_PromptRunResultFields]):
 
-    __slots__ = ("session_id", "text", "complete", "finish_reason", "error", "model", "provider", "input_tokens", "output_tokens", "cost_usd", "duration_ms", "warnings", "trace_id", "provenance_json", "front_matter", "output_path")
+    __slots__ = ("session_id", "text", "complete", "finish_reason", "error", "model", "provider", "input_tokens", "output_tokens", "cost_usd", "duration_ms", "warnings", "trace_id", "provenance_json", "front_matter", "output_path", "savable", "variables_path")
 
     if TYPE_CHECKING:
 
@@ -2126,6 +2372,8 @@ class PromptRunResult(Message[_PromptRunResultFields]):
             provenance_json: str = "",
             front_matter: str = "",
             output_path: str = "",
+            savable: dict[str, str] | None = None,
+            variables_path: str = "",
         ) -> None:
             pass
 
@@ -2145,6 +2393,44 @@ class PromptRunResult(Message[_PromptRunResultFields]):
         provenance_json: str
         front_matter: str
         output_path: str
+        savable: dict[str, str]
+        variables_path: str
+
+_SaveSessionVariablesRequestFields: TypeAlias = Literal["workspace", "values"]
+
+class SaveSessionVariablesRequest(Message[_SaveSessionVariablesRequestFields]):
+
+    __slots__ = ("workspace", "values")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            workspace: str = "",
+            values: dict[str, str] | None = None,
+        ) -> None:
+            pass
+
+        workspace: str
+        values: dict[str, str]
+
+_SaveSessionVariablesResponseFields: TypeAlias = Literal["path"]
+
+class SaveSessionVariablesResponse(Message[_SaveSessionVariablesResponseFields]):
+
+    __slots__ = ("path",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            path: str = "",
+        ) -> None:
+            pass
+
+        path: str
 
 _GetTodosRequestFields: TypeAlias = Literal["session_id"]
 
@@ -2468,6 +2754,50 @@ class Approval(Message[_ApprovalFields]):
         rule: str
         workspace: str
         given_at: Timestamp | None
+
+_PreviewRuleRequestFields: TypeAlias = Literal["session_id", "request_id", "rule"]
+
+class PreviewRuleRequest(Message[_PreviewRuleRequestFields]):
+
+    __slots__ = ("session_id", "request_id", "rule")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            request_id: str = "",
+            rule: str = "",
+        ) -> None:
+            pass
+
+        session_id: str
+        request_id: str
+        rule: str
+
+_PreviewRuleResponseFields: TypeAlias = Literal["covers_request", "problem", "files", "file_count"]
+
+class PreviewRuleResponse(Message[_PreviewRuleResponseFields]):
+
+    __slots__ = ("covers_request", "problem", "files", "file_count")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            covers_request: bool = False,
+            problem: str = "",
+            files: list[str] | None = None,
+            file_count: int = 0,
+        ) -> None:
+            pass
+
+        covers_request: bool
+        problem: str
+        files: list[str]
+        file_count: int
 
 _RevokeApprovalRequestFields: TypeAlias = Literal["approval_id"]
 
@@ -2970,11 +3300,11 @@ class GetReviewStatusRequest(Message[_GetReviewStatusRequestFields]):
 
         session_id: str
 
-_GetReviewStatusResponseFields: TypeAlias = Literal["mode", "branch", "home_branch", "folder", "unfinished", "possible", "hint"]
+_GetReviewStatusResponseFields: TypeAlias = Literal["mode", "branch", "home_branch", "folder", "unfinished", "possible", "hint", "in_settings", "has_repository"]
 
 class GetReviewStatusResponse(Message[_GetReviewStatusResponseFields]):
 
-    __slots__ = ("mode", "branch", "home_branch", "folder", "unfinished", "possible", "hint")
+    __slots__ = ("mode", "branch", "home_branch", "folder", "unfinished", "possible", "hint", "in_settings", "has_repository")
 
     if TYPE_CHECKING:
 
@@ -2988,6 +3318,8 @@ class GetReviewStatusResponse(Message[_GetReviewStatusResponseFields]):
             unfinished: bool = False,
             possible: list[ReviewMode] | None = None,
             hint: str = "",
+            in_settings: bool = False,
+            has_repository: bool = False,
         ) -> None:
             pass
 
@@ -2998,6 +3330,38 @@ class GetReviewStatusResponse(Message[_GetReviewStatusResponseFields]):
         unfinished: bool
         possible: list[ReviewMode]
         hint: str
+        in_settings: bool
+        has_repository: bool
+
+_InitializeRepositoryRequestFields: TypeAlias = Literal["session_id"]
+
+class InitializeRepositoryRequest(Message[_InitializeRepositoryRequestFields]):
+
+    __slots__ = ("session_id",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+        ) -> None:
+            pass
+
+        session_id: str
+
+_InitializeRepositoryResponseFields: TypeAlias = NoReturn
+
+class InitializeRepositoryResponse(Message[_InitializeRepositoryResponseFields]):
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+        ) -> None:
+            pass
 
 _SetReviewModeRequestFields: TypeAlias = Literal["session_id", "mode"]
 
@@ -3632,6 +3996,13 @@ class ComponentState(Enum):
     IDLE = 3
     FAILED = 4
 
+class KeyVerdict(Enum):
+
+    UNSPECIFIED = 0
+    ACCEPTED = 1
+    REFUSED = 2
+    UNKNOWN = 3
+
 class ModelRole(Enum):
 
     UNSPECIFIED = 0
@@ -3693,7 +4064,7 @@ class ProblemSeverity(Enum):
 
 
 _DESC = file_desc(
-    b'\n\x16portico/v1/agent.proto\x12\nportico.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17portico/v1/events.proto"\x16\n\x14GetServerInfoRequest"\xe2\x01\n\x15GetServerInfoResponse\x12\x18\n\x07version\x18\x01 \x01(\tR\x07version\x12\x1d\n\npage_build\x18\x02 \x01(\tR\tpageBuild\x129\n\nstarted_at\x18\x03 \x01(\x0b2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x12#\n\rdefault_agent\x18\x05 \x01(\tR\x0cdefaultAgent\x12\x12\n\x04home\x18\x06 \x01(\tR\x04home"\x9e\x04\n\x0eSessionSummary\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x03 \x01(\tR\x05agent\x12\x14\n\x05title\x18\x04 \x01(\tR\x05title\x12+\n\x05state\x18\x05 \x01(\x0e2\x15.portico.v1.TurnStateR\x05state\x129\n\ncreated_at\x18\x06 \x01(\x0b2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n\nupdated_at\x18\x07 \x01(\x0b2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x19\n\x08last_seq\x18\x08 \x01(\x03R\x07lastSeq\x12\x1d\n\nreads_only\x18\t \x01(\x08R\treadsOnly\x12\x1b\n\thas_draft\x18\n \x01(\x08R\x08hasDraft\x12\x15\n\x06is_new\x18\x0b \x01(\x08R\x05isNew\x12\x18\n\x07waiting\x18\x0c \x01(\x05R\x07waiting\x12*\n\x04mode\x18\r \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode\x12\x16\n\x06queued\x18\x0e \x01(\x05R\x06queued\x124\n\x07sandbox\x18\x0f \x01(\x0b2\x1a.portico.v1.SandboxInForceR\x07sandbox"\x9d\x05\n\rSessionDetail\x124\n\x07summary\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryR\x07summary\x12/\n\x08commands\x18\x02 \x03(\x0b2\x13.portico.v1.CommandR\x08commands\x122\n\x07options\x18\x03 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options\x12.\n\x05usage\x18\x04 \x01(\x0b2\x18.portico.v1.UsageUpdatedR\x05usage\x12)\n\x04plan\x18\x05 \x03(\x0b2\x15.portico.v1.PlanEntryR\x04plan\x12&\n\x05todos\x18\x06 \x03(\x0b2\x10.portico.v1.TodoR\x05todos\x12A\n\x0bpermissions\x18\x07 \x03(\x0b2\x1f.portico.v1.PermissionRequestedR\x0bpermissions\x127\n\tquestions\x18\x08 \x03(\x0b2\x19.portico.v1.QuestionAskedR\tquestions\x12$\n\x04desk\x18\t \x01(\x0b2\x10.portico.v1.DeskR\x04desk\x12O\n\x13prompt_capabilities\x18\n \x01(\x0b2\x1e.portico.v1.PromptCapabilitiesR\x12promptCapabilities\x12\x19\n\x08can_fork\x18\x0b \x01(\x08R\x07canFork\x12%\n\x0eopen_elsewhere\x18\x0c \x01(\x08R\ropenElsewhere\x129\n\tproposals\x18\r \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals"k\n\x12PromptCapabilities\x12\x14\n\x05image\x18\x01 \x01(\x08R\x05image\x12\x14\n\x05audio\x18\x02 \x01(\x08R\x05audio\x12)\n\x10embedded_context\x18\x03 \x01(\x08R\x0fembeddedContext"\x85\x01\n\x04Desk\x12\x14\n\x05draft\x18\x01 \x01(\tR\x05draft\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId\x12.\n\x05queue\x18\x03 \x03(\x0b2\x18.portico.v1.QueuedPromptR\x05queue\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision"a\n\x0cQueuedPrompt\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12 \n\x0battachments\x18\x03 \x01(\x05R\x0battachments"\x94\x01\n\x13StartSessionRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x1d\n\nreads_only\x18\x03 \x01(\x08R\treadsOnly\x12*\n\x04mode\x18\x04 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"K\n\x14StartSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x8b\x01\n\x13ListSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x16\n\x06search\x18\x02 \x01(\tR\x06search\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit\x12(\n\x10after_session_id\x18\x04 \x01(\tR\x0eafterSessionId"b\n\x14ListSessionsResponse\x126\n\x08sessions\x18\x01 \x03(\x0b2\x1a.portico.v1.SessionSummaryR\x08sessions\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"\x87\x02\n\x15SearchSessionsRequest\x12\x14\n\x05words\x18\x01 \x01(\tR\x05words\x12\x1c\n\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x03 \x01(\tR\x05agent\x12\x12\n\x04path\x18\x04 \x01(\tR\x04path\x120\n\x05since\x18\x05 \x01(\x0b2\x1a.google.protobuf.TimestampR\x05since\x120\n\x05until\x18\x06 \x01(\x0b2\x1a.google.protobuf.TimestampR\x05until\x12\x16\n\x06before\x18\x07 \x01(\x03R\x06before\x12\x14\n\x05limit\x18\x08 \x01(\x05R\x05limit"\xa9\x01\n\x16SearchSessionsResponse\x12)\n\x04hits\x18\x01 \x03(\x0b2\x15.portico.v1.SearchHitR\x04hits\x126\n\x08sessions\x18\x02 \x03(\x0b2\x1a.portico.v1.SessionSummaryR\x08sessions\x12\x12\n\x04more\x18\x03 \x01(\x08R\x04more\x12\x18\n\x07pending\x18\x04 \x01(\x03R\x07pending"\xe0\x01\n\tSearchHit\x12\x16\n\x06number\x18\x01 \x01(\x03R\x06number\x12\x1d\n\nsession_id\x18\x02 \x01(\tR\tsessionId\x12\x10\n\x03seq\x18\x03 \x01(\x03R\x03seq\x12*\n\x02at\x18\x04 \x01(\x0b2\x1a.google.protobuf.TimestampR\x02at\x12+\n\x04kind\x18\x05 \x01(\x0e2\x17.portico.v1.MessageKindR\x04kind\x121\n\x07snippet\x18\x06 \x03(\x0b2\x17.portico.v1.SnippetPartR\x07snippet"<\n\x0bSnippetPart\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x19\n\x08is_match\x18\x02 \x01(\x08R\x07isMatch"4\n\x14WatchSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"\xc0\x01\n\x15WatchSessionsResponse\x126\n\x07changed\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryH\x00R\x07changed\x12.\n\x12removed_session_id\x18\x02 \x01(\tH\x00R\x10removedSessionId\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06change"&\n\tHeartbeat\x12\x19\n\x08last_seq\x18\x01 \x01(\x03R\x07lastSeq"2\n\x11GetSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"I\n\x12GetSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"h\n\x12GetTimelineRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n\nbefore_seq\x18\x02 \x01(\x03R\tbeforeSeq\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"T\n\x13GetTimelineResponse\x12)\n\x06events\x18\x01 \x03(\x0b2\x11.portico.v1.EventR\x06events\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"5\n\x14ResumeSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"L\n\x15ResumeSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"3\n\x12DiscardTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\x15\n\x13DiscardTurnResponse"3\n\x12ForkSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"J\n\x13ForkSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"x\n\x15HandOffSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12*\n\x04mode\x18\x03 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"M\n\x16HandOffSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"a\n\x13ClearSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12+\n\x11discard_proposals\x18\x02 \x01(\x08R\x10discardProposals"\x16\n\x14ClearSessionResponse"g\n\x14ExportSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06format\x18\x02 \x01(\x0e2\x18.portico.v1.ExportFormatR\x06format"N\n\x15ExportSessionResponse\x12\x1b\n\tfile_name\x18\x01 \x01(\tR\x08fileName\x12\x18\n\x07content\x18\x02 \x01(\tR\x07content">\n\x1dGetConversationPreviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"b\n\x1eGetConversationPreviewResponse\x12\x1f\n\x0blast_prompt\x18\x01 \x01(\tR\nlastPrompt\x12\x1f\n\x0blast_answer\x18\x02 \x01(\tR\nlastAnswer"s\n\nAttachment\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n\tmime_type\x18\x02 \x01(\tR\x08mimeType\x12\x14\n\x04path\x18\x03 \x01(\tH\x00R\x04path\x12\x14\n\x04data\x18\x04 \x01(\x0cH\x00R\x04dataB\x08\n\x06source"\xd9\x01\n\rInvokeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x128\n\x0battachments\x18\x03 \x03(\x0b2\x16.portico.v1.AttachmentR\x0battachments\x121\n\twhen_busy\x18\x04 \x01(\x0e2\x14.portico.v1.WhenBusyR\x08whenBusy\x12(\n\x10queued_prompt_id\x18\x05 \x01(\tR\x0equeuedPromptId"y\n\x0eInvokeResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x122\n\x06queued\x18\x02 \x01(\x0b2\x18.portico.v1.QueuedPromptH\x00R\x06queuedB\x08\n\x06update"\xdf\x01\n\x13SubmitPromptRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x128\n\x0battachments\x18\x03 \x03(\x0b2\x16.portico.v1.AttachmentR\x0battachments\x121\n\twhen_busy\x18\x04 \x01(\x0e2\x14.portico.v1.WhenBusyR\x08whenBusy\x12(\n\x10queued_prompt_id\x18\x05 \x01(\tR\x0equeuedPromptId"\x80\x01\n\x14SubmitPromptResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x122\n\x06queued\x18\x02 \x01(\x0b2\x18.portico.v1.QueuedPromptH\x00R\x06queuedB\t\n\x07outcome"F\n\x0fStopTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05force\x18\x02 \x01(\x08R\x05force",\n\x10StopTurnResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"T\n\x12StopCommandRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bterminal_id\x18\x02 \x01(\tR\nterminalId"/\n\x13StopCommandResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"J\n\x0cWatchRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tafter_seq\x18\x02 \x01(\x03R\x08afterSeq"\xa3\x01\n\rWatchResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x12&\n\x04desk\x18\x02 \x01(\x0b2\x10.portico.v1.DeskH\x00R\x04desk\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"\xcf\x04\n\x18SubmitClientEventRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12T\n\x14permission_decisions\x18\x02 \x01(\x0b2\x1f.portico.v1.PermissionDecisionsH\x00R\x13permissionDecisions\x12B\n\x0equestion_reply\x18\x03 \x01(\x0b2\x19.portico.v1.QuestionReplyH\x00R\rquestionReply\x12/\n\x05draft\x18\x04 \x01(\x0b2\x17.portico.v1.DraftChangeH\x00R\x05draft\x12?\n\rqueue_removal\x18\x05 \x01(\x0b2\x18.portico.v1.QueueRemovalH\x00R\x0cqueueRemoval\x12<\n\x0ceditor_reply\x18\x06 \x01(\x0b2\x17.portico.v1.EditorReplyH\x00R\x0beditorReply\x12<\n\x0ceditor_state\x18\x07 \x01(\x0b2\x17.portico.v1.EditorStateH\x00R\x0beditorState\x12<\n\x0ceditor_tools\x18\x08 \x01(\x0b2\x17.portico.v1.EditorToolsH\x00R\x0beditorTools\x12E\n\x0feditor_problems\x18\t \x01(\x0b2\x1a.portico.v1.EditorProblemsH\x00R\x0eeditorProblemsB\x07\n\x05event"\x1b\n\x19SubmitClientEventResponse"S\n\x13PermissionDecisions\x12<\n\tdecisions\x18\x01 \x03(\x0b2\x1e.portico.v1.PermissionDecisionR\tdecisions"\x83\x01\n\x12PermissionDecision\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x121\n\x05scope\x18\x03 \x01(\x0e2\x1b.portico.v1.PermissionScopeR\x05scope"\x85\x01\n\rQuestionReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x122\n\x06action\x18\x02 \x01(\x0e2\x1a.portico.v1.QuestionActionR\x06action\x12!\n\x0ccontent_json\x18\x03 \x01(\tR\x0bcontentJson">\n\x0bDraftChange\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId"+\n\x0cQueueRemoval\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId"\x9b\x01\n\x17SetSessionConfigRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x12\x18\n\x06choice\x18\x03 \x01(\tH\x00R\x06choice\x12!\n\x0bswitched_on\x18\x04 \x01(\x08H\x00R\nswitchedOnB\x07\n\x05value"N\n\x18SetSessionConfigResponse\x122\n\x07options\x18\x01 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options"6\n\x15ListComponentsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"O\n\x16ListComponentsResponse\x125\n\ncomponents\x18\x01 \x03(\x0b2\x15.portico.v1.ComponentR\ncomponents"\xb1\x01\n\tComponent\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n\x07summary\x18\x02 \x01(\tR\x07summary\x120\n\x05state\x18\x03 \x01(\x0e2\x1a.portico.v1.ComponentStateR\x05state\x12\x16\n\x06reason\x18\x04 \x01(\tR\x06reason\x12\x16\n\x06origin\x18\x05 \x01(\tR\x06origin\x12\x14\n\x05fixed\x18\x06 \x01(\x08R\x05fixed"Z\n\x17SwitchComponentsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x0e\n\x02on\x18\x02 \x03(\tR\x02on\x12\x10\n\x03off\x18\x03 \x03(\tR\x03off"Q\n\x18SwitchComponentsResponse\x125\n\ncomponents\x18\x01 \x03(\x0b2\x15.portico.v1.ComponentR\ncomponents"\x92\x01\n\x14CallExtensionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x16\n\x06method\x18\x02 \x01(\tR\x06method\x12\x1f\n\x0bparams_json\x18\x03 \x01(\tR\nparamsJson\x12"\n\x0cnotification\x18\x04 \x01(\x08R\x0cnotification"8\n\x15CallExtensionResponse\x12\x1f\n\x0bresult_json\x18\x01 \x01(\tR\nresultJson"1\n\x11ListAgentsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListAgentsResponse\x12)\n\x06agents\x18\x01 \x03(\x0b2\x11.portico.v1.AgentR\x06agents"\x91\x01\n\x05Agent\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x1c\n\tinstalled\x18\x03 \x01(\x08R\tinstalled\x12!\n\x0cinstall_hint\x18\x04 \x01(\tR\x0binstallHint\x12\x1d\n\nis_default\x18\x05 \x01(\x08R\tisDefault"4\n\x14ListScenariosRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"g\n\x15ListScenariosResponse\x122\n\tscenarios\x18\x01 \x03(\x0b2\x14.portico.v1.ScenarioR\tscenarios\x12\x1a\n\x08problems\x18\x02 \x03(\tR\x08problems"u\n\x08Scenario\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x14\n\x05model\x18\x03 \x01(\tR\x05model\x12\x1d\n\nis_default\x18\x04 \x01(\x08R\tisDefault"4\n\x14ListProvidersRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"a\n\x15ListProvidersResponse\x122\n\tproviders\x18\x01 \x03(\x0b2\x14.portico.v1.ProviderR\tproviders\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model"\x8c\x02\n\x08Provider\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n\x05ready\x18\x03 \x01(\x08R\x05ready\x12\x16\n\x06detail\x18\x04 \x01(\tR\x06detail\x12!\n\x0ckey_variable\x18\x05 \x01(\tR\x0bkeyVariable\x12\x1b\n\tneeds_key\x18\x06 \x01(\x08R\x08needsKey\x12\x16\n\x06models\x18\x07 \x03(\tR\x06models\x12\x17\n\x07has_key\x18\x08 \x01(\x08R\x06hasKey\x127\n\tdownloads\x18\t \x03(\x0b2\x19.portico.v1.ModelDownloadR\tdownloads"\xb1\x01\n\rModelDownload\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x12\n\x04size\x18\x03 \x01(\x03R\x04size\x12\x18\n\x07license\x18\x04 \x01(\tR\x07license\x12\x16\n\x06origin\x18\x05 \x01(\tR\x06origin\x12\x1c\n\tabilities\x18\x06 \x01(\tR\tabilities\x12\x12\n\x04done\x18\x07 \x01(\x08R\x04done"&\n\x10PullModelRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name"\x92\x01\n\x11PullModelResponse\x12\x12\n\x04done\x18\x01 \x01(\x03R\x04done\x12\x14\n\x05total\x18\x02 \x01(\x03R\x05total\x12&\n\x0cseconds_left\x18\x03 \x01(\x01H\x00R\x0bsecondsLeft\x88\x01\x01\x12\x1a\n\x08checking\x18\x04 \x01(\x08R\x08checkingB\x0f\n\r_seconds_left"1\n\x11ListModelsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListModelsResponse\x12)\n\x06models\x18\x01 \x03(\x0b2\x11.portico.v1.ModelR\x06models"\x96\x01\n\x05Model\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05about\x18\x02 \x01(\tR\x05about\x12\x1d\n\nis_default\x18\x03 \x01(\x08R\tisDefault\x12\x16\n\x06window\x18\x04 \x01(\x05R\x06window\x12\x14\n\x05tools\x18\x05 \x01(\x08R\x05tools\x12\x16\n\x06images\x18\x06 \x01(\x08R\x06images"\xc5\x01\n\x14CompleteModelRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model\x12\x16\n\x06system\x18\x03 \x01(\tR\x06system\x124\n\x08messages\x18\x04 \x03(\x0b2\x18.portico.v1.ModelMessageR\x08messages\x12+\n\x05tools\x18\x05 \x03(\x0b2\x15.portico.v1.ModelToolR\x05tools"f\n\x0cModelMessage\x12)\n\x04role\x18\x01 \x01(\x0e2\x15.portico.v1.ModelRoleR\x04role\x12+\n\x05parts\x18\x02 \x03(\x0b2\x15.portico.v1.ModelPartR\x05parts"\xc1\x01\n\tModelPart\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12.\n\x05image\x18\x02 \x01(\x0b2\x16.portico.v1.ModelImageH\x00R\x05image\x12/\n\x04call\x18\x03 \x01(\x0b2\x19.portico.v1.ModelToolCallH\x00R\x04call\x125\n\x06result\x18\x04 \x01(\x0b2\x1b.portico.v1.ModelToolResultH\x00R\x06resultB\x06\n\x04part"=\n\nModelImage\x12\x1b\n\tmime_type\x18\x01 \x01(\tR\x08mimeType\x12\x12\n\x04data\x18\x02 \x01(\x0cR\x04data"c\n\rModelToolCall\x12\x17\n\x07call_id\x18\x01 \x01(\tR\x06callId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12%\n\x0earguments_json\x18\x03 \x01(\tR\rargumentsJson"n\n\x0fModelToolResult\x12\x17\n\x07call_id\x18\x01 \x01(\tR\x06callId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12.\n\x06images\x18\x03 \x03(\x0b2\x16.portico.v1.ModelImageR\x06images"b\n\tModelTool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x1f\n\x0bschema_json\x18\x03 \x01(\tR\nschemaJson"\xa0\x01\n\x15CompleteModelResponse\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12\x1c\n\x08thinking\x18\x02 \x01(\tH\x00R\x08thinking\x12/\n\x04call\x18\x03 \x01(\x0b2\x19.portico.v1.ModelToolCallH\x00R\x04call\x12\x18\n\x06notice\x18\x04 \x01(\tH\x00R\x06noticeB\x08\n\x06update"V\n\x18AuthenticateAgentRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tmethod_id\x18\x02 \x01(\tR\x08methodId"\x1b\n\x19AuthenticateAgentResponse"<\n\x10SetSecretRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value"E\n\x11SetSecretResponse\x120\n\x06keeper\x18\x01 \x01(\x0e2\x18.portico.v1.SecretKeeperR\x06keeper"]\n\x10FindFilesRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"@\n\x11FindFilesResponse\x12+\n\x05files\x18\x01 \x03(\x0b2\x15.portico.v1.FoundFileR\x05files"9\n\tFoundFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x18\n\x07matched\x18\x02 \x03(\x05R\x07matched"2\n\x12ListPromptsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"G\n\x13ListPromptsResponse\x120\n\x07prompts\x18\x01 \x03(\x0b2\x16.portico.v1.KeptPromptR\x07prompts"\xa2\x03\n\nKeptPrompt\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x120\n\x06origin\x18\x03 \x01(\x0e2\x18.portico.v1.PromptOriginR\x06origin\x12\x18\n\x07problem\x18\x04 \x01(\tR\x07problem\x12\x12\n\x04tags\x18\x05 \x03(\tR\x04tags\x12\x18\n\x07version\x18\x06 \x01(\tR\x07version\x128\n\tvariables\x18\x07 \x03(\x0b2\x1a.portico.v1.PromptVariableR\tvariables\x12\x14\n\x05model\x18\x08 \x01(\tR\x05model\x12\x12\n\x04mode\x18\t \x01(\tR\x04mode\x12\x16\n\x06output\x18\n \x01(\tR\x06output\x12\x16\n\x06budget\x18\x0b \x01(\tR\x06budget\x12 \n\x0bfingerprint\x18\x0c \x01(\tR\x0bfingerprint\x12\x12\n\x04path\x18\r \x01(\tR\x04path\x12\x1a\n\x08warnings\x18\x0e \x03(\tR\x08warnings"\xbe\x01\n\x0ePromptVariable\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12(\n\rdefault_value\x18\x03 \x01(\tH\x00R\x0cdefaultValue\x88\x01\x01\x12(\n\rsession_value\x18\x04 \x01(\tH\x01R\x0csessionValue\x88\x01\x01B\x10\n\x0e_default_valueB\x10\n\x0e_session_value"D\n\x10GetPromptRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name"D\n\x11GetPromptResponse\x12/\n\x06pieces\x18\x01 \x03(\x0b2\x17.portico.v1.PromptPieceR\x06pieces"]\n\x0bPromptPiece\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12/\n\x05blank\x18\x02 \x01(\x0b2\x17.portico.v1.PromptBlankH\x00R\x05blankB\x07\n\x05piece"C\n\x0bPromptBlank\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription"\xb0\x02\n\x10RunPromptRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12@\n\x06values\x18\x03 \x03(\x0b2(.portico.v1.RunPromptRequest.ValuesEntryR\x06values\x12\x1f\n\x0bsource_path\x18\x04 \x01(\tR\nsourcePath\x12\x14\n\x05model\x18\x05 \x01(\tR\x05model\x12%\n\x0cmax_cost_usd\x18\x06 \x01(\x01H\x00R\nmaxCostUsd\x88\x01\x01\x1a9\n\x0bValuesEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0f\n\r_max_cost_usd"\x7f\n\x11RunPromptResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x125\n\x06result\x18\x02 \x01(\x0b2\x1b.portico.v1.PromptRunResultH\x00R\x06resultB\x08\n\x06update"\xb4\x04\n\x0fPromptRunResult\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12\x1a\n\x08complete\x18\x03 \x01(\x08R\x08complete\x12#\n\rfinish_reason\x18\x04 \x01(\tR\x0cfinishReason\x12\x14\n\x05error\x18\x05 \x01(\tR\x05error\x12\x14\n\x05model\x18\x06 \x01(\tR\x05model\x12\x1a\n\x08provider\x18\x07 \x01(\tR\x08provider\x12&\n\x0cinput_tokens\x18\x08 \x01(\x03H\x00R\x0binputTokens\x88\x01\x01\x12(\n\routput_tokens\x18\t \x01(\x03H\x01R\x0coutputTokens\x88\x01\x01\x12\x1e\n\x08cost_usd\x18\n \x01(\x01H\x02R\x07costUsd\x88\x01\x01\x12\x1f\n\x0bduration_ms\x18\x0b \x01(\x03R\ndurationMs\x12\x1a\n\x08warnings\x18\x0c \x03(\tR\x08warnings\x12\x19\n\x08trace_id\x18\r \x01(\tR\x07traceId\x12\'\n\x0fprovenance_json\x18\x0e \x01(\tR\x0eprovenanceJson\x12!\n\x0cfront_matter\x18\x0f \x01(\tR\x0bfrontMatter\x12\x1f\n\x0boutput_path\x18\x10 \x01(\tR\noutputPathB\x0f\n\r_input_tokensB\x10\n\x0e_output_tokensB\x0b\n\t_cost_usd"0\n\x0fGetTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId":\n\x10GetTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"Z\n\x11WriteTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12&\n\x05todos\x18\x02 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"<\n\x12WriteTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"2\n\x12GetSettingsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"b\n\x13GetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings\x12\x1a\n\x08problems\x18\x02 \x03(\tR\x08problems"\x8c\x01\n\x07Setting\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n\nvalue_json\x18\x02 \x01(\tR\tvalueJson\x12\x16\n\x06source\x18\x03 \x01(\tR\x06source\x12 \n\x0bdescription\x18\x04 \x01(\tR\x0bdescription\x12\x14\n\x05owner\x18\x05 \x01(\tR\x05owner"E\n\x12SetSettingsRequest\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"F\n\x13SetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"1\n\x11ListSkillsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListSkillsResponse\x12)\n\x06skills\x18\x01 \x03(\x0b2\x11.portico.v1.SkillR\x06skills"\xda\x01\n\x05Skill\x12\x19\n\x08skill_id\x18\x01 \x01(\tR\x07skillId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n\x06source\x18\x03 \x01(\tR\x06source\x12,\n\x05state\x18\x04 \x01(\x0e2\x16.portico.v1.SkillStateR\x05state\x12 \n\x0bdescription\x18\x05 \x01(\tR\x0bdescription\x12 \n\x0bfingerprint\x18\x06 \x01(\tR\x0bfingerprint\x12\x18\n\x07problem\x18\x07 \x01(\tR\x07problem"\x85\x01\n\x12DecideSkillRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x19\n\x08skill_id\x18\x02 \x01(\tR\x07skillId\x12\x14\n\x05allow\x18\x03 \x01(\x08R\x05allow\x12 \n\x0bfingerprint\x18\x04 \x01(\tR\x0bfingerprint"@\n\x13DecideSkillResponse\x12)\n\x06skills\x18\x01 \x03(\x0b2\x11.portico.v1.SkillR\x06skills"\x16\n\x14ListApprovalsRequest"K\n\x15ListApprovalsResponse\x122\n\tapprovals\x18\x01 \x03(\x0b2\x14.portico.v1.ApprovalR\tapprovals"\xaa\x01\n\x08Approval\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x12\n\x04rule\x18\x03 \x01(\tR\x04rule\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x125\n\x08given_at\x18\x05 \x01(\x0b2\x1a.google.protobuf.TimestampR\x07givenAt"8\n\x15RevokeApprovalRequest\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId"\x18\n\x16RevokeApprovalResponse"j\n\x12GetProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x14\n\x05paths\x18\x03 \x03(\tR\x05paths"\x86\x01\n\x13GetProposalResponse\x129\n\tproposals\x18\x01 \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals\x124\n\x08contents\x18\x02 \x03(\x0b2\x18.portico.v1.FileContentsR\x08contents"\\\n\x1aGetProposalProblemsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId"}\n\x1bGetProposalProblemsResponse\x12\x1a\n\x08revision\x18\x01 \x01(\x05R\x08revision\x12.\n\x05files\x18\x02 \x03(\x0b2\x18.portico.v1.FileProblemsR\x05files\x12\x12\n\x04note\x18\x03 \x01(\tR\x04note"\xf8\x01\n\x0cFileContents\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1e\n\x08old_text\x18\x02 \x01(\tH\x00R\x07oldText\x88\x01\x01\x12\x1e\n\x08new_text\x18\x03 \x01(\tH\x01R\x07newText\x88\x01\x01\x12\x12\n\x04diff\x18\x04 \x01(\tR\x04diff\x12.\n\x05hunks\x18\x05 \x03(\x0b2\x18.portico.v1.ProposedHunkR\x05hunks\x126\n\tconflicts\x18\x06 \x03(\x0b2\x18.portico.v1.FileConflictR\tconflictsB\x0b\n\t_old_textB\x0b\n\t_new_text"\x91\x01\n\x0cFileConflict\x12\x12\n\x04line\x18\x01 \x01(\x05R\x04line\x12\x17\n\x04base\x18\x02 \x01(\tH\x00R\x04base\x88\x01\x01\x12\x1b\n\x06person\x18\x03 \x01(\tH\x01R\x06person\x88\x01\x01\x12\x19\n\x05agent\x18\x04 \x01(\tH\x02R\x05agent\x88\x01\x01B\x07\n\x05_baseB\t\n\x07_personB\x08\n\x06_agent"o\n\nFileChoice\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n\x08hunk_ids\x18\x02 \x03(\tR\x07hunkIds\x122\n\x07resolve\x18\x03 \x01(\x0e2\x18.portico.v1.ConflictSideR\x07resolve"\xa0\x01\n\x14ApplyProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"\x82\x01\n\x15ApplyProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x18\n\x07applied\x18\x02 \x01(\x08R\x07applied\x12\x16\n\x06merged\x18\x03 \x03(\tR\x06merged"\xa2\x01\n\x16DiscardProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"R\n\x17DiscardProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"R\n\x10UndoApplyRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId"~\n\x11UndoApplyResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x16\n\x06undone\x18\x02 \x01(\x08R\x06undone\x12\x18\n\x07already\x18\x03 \x01(\x08R\x07already"\xbe\x01\n\x18GetRevisionPromptRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files\x12\x18\n\x07comment\x18\x05 \x01(\tR\x07comment"/\n\x19GetRevisionPromptResponse\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text"\xc4\x01\n\nCheckpoint\x12#\n\rcheckpoint_id\x18\x01 \x01(\tR\x0ccheckpointId\x12*\n\x02at\x18\x02 \x01(\x0b2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n\x05label\x18\x03 \x01(\tR\x05label\x124\n\x06moment\x18\x04 \x01(\x0e2\x1c.portico.v1.CheckpointMomentR\x06moment\x12\x19\n\x08left_out\x18\x05 \x01(\x05R\x07leftOut"7\n\x16ListCheckpointsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"S\n\x17ListCheckpointsResponse\x128\n\x0bcheckpoints\x18\x01 \x03(\x0b2\x16.portico.v1.CheckpointR\x0bcheckpoints"\x8e\x01\n\x18GetCheckpointDiffRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId\x12.\n\x13other_checkpoint_id\x18\x03 \x01(\tR\x11otherCheckpointId"g\n\x19GetCheckpointDiffResponse\x12.\n\x05files\x18\x01 \x03(\x0b2\x18.portico.v1.ProposedFileR\x05files\x12\x1a\n\x08unlisted\x18\x02 \x01(\x05R\x08unlisted"^\n\x18RestoreCheckpointRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId"\x90\x01\n\x19RestoreCheckpointResponse\x12:\n\x08restored\x18\x01 \x01(\x0b2\x1e.portico.v1.CheckpointRestoredR\x08restored\x127\n\x08proposal\x18\x02 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"7\n\x16GetReviewStatusRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\xfe\x01\n\x17GetReviewStatusResponse\x12*\n\x04mode\x18\x01 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode\x12\x16\n\x06branch\x18\x02 \x01(\tR\x06branch\x12\x1f\n\x0bhome_branch\x18\x03 \x01(\tR\nhomeBranch\x12\x16\n\x06folder\x18\x04 \x01(\tR\x06folder\x12\x1e\n\nunfinished\x18\x05 \x01(\x08R\nunfinished\x122\n\x08possible\x18\x06 \x03(\x0e2\x16.portico.v1.ReviewModeR\x08possible\x12\x12\n\x04hint\x18\x07 \x01(\tR\x04hint"a\n\x14SetReviewModeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12*\n\x04mode\x18\x02 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"L\n\x15SetReviewModeResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x80\x01\n\x13FinishReviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06ending\x18\x02 \x01(\x0e2\x18.portico.v1.ReviewEndingR\x06ending\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"b\n\x14FinishReviewResponse\x12\x16\n\x06commit\x18\x01 \x01(\tR\x06commit\x12\x1c\n\treference\x18\x02 \x01(\tR\treference\x12\x14\n\x05notes\x18\x03 \x03(\tR\x05notes"\x87\x01\n\x13AttachEditorRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n\x07folders\x18\x02 \x03(\tR\x07folders\x12B\n\x0ccapabilities\x18\x03 \x01(\x0b2\x1e.portico.v1.EditorCapabilitiesR\x0ccapabilities"z\n\x12EditorCapabilities\x12\x18\n\x07buffers\x18\x01 \x01(\x08R\x07buffers\x12\x14\n\x05edits\x18\x02 \x01(\x08R\x05edits\x12\x18\n\x07lookups\x18\x03 \x01(\x08R\x07lookups\x12\x1a\n\x08commands\x18\x04 \x01(\x08R\x08commands"\x8c\x02\n\x14AttachEditorResponse\x128\n\x08attached\x18\x01 \x01(\x0b2\x1a.portico.v1.EditorAttachedH\x00R\x08attached\x125\n\x07request\x18\x02 \x01(\x0b2\x19.portico.v1.EditorRequestH\x00R\x07request\x12B\n\tcancelled\x18\x03 \x01(\x0b2".portico.v1.EditorRequestCancelledH\x00R\tcancelled\x125\n\theartbeat\x18\x04 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"-\n\x0eEditorAttached\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId"7\n\x16EditorRequestCancelled\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId"\x87\x03\n\rEditorRequest\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1d\n\nsession_id\x18\x02 \x01(\tR\tsessionId\x129\n\x0bread_buffer\x18\x03 \x01(\x0b2\x16.portico.v1.ReadBufferH\x00R\nreadBuffer\x129\n\x0bapply_edits\x18\x04 \x01(\x0b2\x16.portico.v1.ApplyEditsH\x00R\napplyEdits\x122\n\x06lookup\x18\x05 \x01(\x0b2\x18.portico.v1.EditorLookupH\x00R\x06lookup\x12H\n\x10dispatch_command\x18\x06 \x01(\x0b2\x1b.portico.v1.DispatchCommandH\x00R\x0fdispatchCommand\x129\n\x0binvoke_tool\x18\x07 \x01(\x0b2\x16.portico.v1.InvokeToolH\x00R\ninvokeToolB\t\n\x07request"?\n\nInvokeTool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n\ninput_json\x18\x02 \x01(\tR\tinputJson" \n\nReadBuffer\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path"P\n\nApplyEdits\x12\x14\n\x05label\x18\x01 \x01(\tR\x05label\x12,\n\x05files\x18\x02 \x03(\x0b2\x16.portico.v1.EditedFileR\x05files"y\n\nEditedFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1f\n\x08expected\x18\x02 \x01(\tH\x00R\x08expected\x88\x01\x01\x12\x1d\n\x07content\x18\x03 \x01(\tH\x01R\x07content\x88\x01\x01B\x0b\n\t_expectedB\n\n\x08_content"\x96\x01\n\x0cEditorLookup\x120\n\x04kind\x18\x01 \x01(\x0e2\x1c.portico.v1.EditorLookupKindR\x04kind\x12\x12\n\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n\x04line\x18\x03 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x04 \x01(\x05R\x06column\x12\x14\n\x05query\x18\x05 \x01(\tR\x05query"S\n\x0fDispatchCommand\x12\x18\n\x07command\x18\x01 \x01(\tR\x07command\x12\x10\n\x03cwd\x18\x02 \x01(\tR\x03cwd\x12\x14\n\x05title\x18\x03 \x01(\tR\x05title"\xda\x02\n\x0bEditorReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x120\n\x06buffer\x18\x02 \x01(\x0b2\x16.portico.v1.BufferTextH\x00R\x06buffer\x120\n\x05edits\x18\x03 \x01(\x0b2\x18.portico.v1.EditsAppliedH\x00R\x05edits\x128\n\x08findings\x18\x04 \x01(\x0b2\x1a.portico.v1.EditorFindingsH\x00R\x08findings\x129\n\x07command\x18\x05 \x01(\x0b2\x1d.portico.v1.CommandDispatchedH\x00R\x07command\x12\x1a\n\x07failure\x18\x06 \x01(\tH\x00R\x07failure\x12-\n\x04tool\x18\x07 \x01(\x0b2\x17.portico.v1.ToolInvokedH\x00R\x04toolB\x08\n\x06result"Q\n\x0bToolInvoked\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12.\n\x06images\x18\x02 \x03(\x0b2\x16.portico.v1.ModelImageR\x06images".\n\nBufferText\x12\x17\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x88\x01\x01B\x07\n\x05_text"_\n\x0cEditsApplied\x12\x18\n\x07applied\x18\x01 \x01(\x08R\x07applied\x12\x18\n\x07changed\x18\x02 \x03(\tR\x07changed\x12\x1b\n\tnot_saved\x18\x03 \x03(\tR\x08notSaved"\x8c\x01\n\x0eEditorFindings\x12.\n\x06places\x18\x01 \x03(\x0b2\x16.portico.v1.FoundPlaceR\x06places\x124\n\x08problems\x18\x02 \x03(\x0b2\x18.portico.v1.FoundProblemR\x08problems\x12\x14\n\x05words\x18\x03 \x01(\tR\x05words"\xc6\x01\n\nFoundPlace\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x03 \x01(\x05R\x06column\x12\x19\n\x08end_line\x18\x04 \x01(\x05R\x07endLine\x12\x1d\n\nend_column\x18\x05 \x01(\x05R\tendColumn\x12\x12\n\x04name\x18\x06 \x01(\tR\x04name\x12\x16\n\x06detail\x18\x07 \x01(\tR\x06detail\x12\x12\n\x04text\x18\x08 \x01(\tR\x04text"\xb9\x01\n\x0cFoundProblem\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x03 \x01(\x05R\x06column\x127\n\x08severity\x18\x04 \x01(\x0e2\x1b.portico.v1.ProblemSeverityR\x08severity\x12\x18\n\x07message\x18\x05 \x01(\tR\x07message\x12\x16\n\x06source\x18\x06 \x01(\tR\x06source"]\n\x11CommandDispatched\x12\x12\n\x04sent\x18\x01 \x01(\x08R\x04sent\x12\x1a\n\x08terminal\x18\x02 \x01(\tR\x08terminal\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"^\n\x0bEditorState\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId\x12\x18\n\x07unsaved\x18\x02 \x03(\tR\x07unsaved\x12\x18\n\x07focused\x18\x03 \x01(\x08R\x07focused"\x95\x01\n\x0bEditorTools\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId\x12\x1d\n\nsession_id\x18\x02 \x01(\tR\tsessionId\x12,\n\x05tools\x18\x03 \x03(\x0b2\x16.portico.v1.EditorToolR\x05tools\x12\x1c\n\twithdrawn\x18\x04 \x01(\x08R\twithdrawn"\\\n\x0eEditorProblems\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId\x12-\n\x05files\x18\x02 \x03(\x0b2\x17.portico.v1.ProblemListR\x05files"W\n\x0bProblemList\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x124\n\x08problems\x18\x02 \x03(\x0b2\x18.portico.v1.FoundProblemR\x08problems"c\n\nEditorTool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x1f\n\x0bschema_json\x18\x03 \x01(\tR\nschemaJson*\x8d\x01\n\nReviewMode\x12\x1b\n\x17REVIEW_MODE_UNSPECIFIED\x10\x00\x12\x16\n\x12REVIEW_MODE_DIRECT\x10\x01\x12\x18\n\x14REVIEW_MODE_PROPOSAL\x10\x02\x12\x16\n\x12REVIEW_MODE_BRANCH\x10\x03\x12\x18\n\x14REVIEW_MODE_WORKTREE\x10\x04*\xbf\x01\n\x0bMessageKind\x12\x1c\n\x18MESSAGE_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13MESSAGE_KIND_PROMPT\x10\x01\x12\x17\n\x13MESSAGE_KIND_ANSWER\x10\x02\x12\x18\n\x14MESSAGE_KIND_THOUGHT\x10\x03\x12\x15\n\x11MESSAGE_KIND_TOOL\x10\x04\x12\x17\n\x13MESSAGE_KIND_NOTICE\x10\x05\x12\x16\n\x12MESSAGE_KIND_ERROR\x10\x06*a\n\x0cExportFormat\x12\x1d\n\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x1a\n\x16EXPORT_FORMAT_MARKDOWN\x10\x01\x12\x16\n\x12EXPORT_FORMAT_JSON\x10\x02*P\n\x08WhenBusy\x12\x19\n\x15WHEN_BUSY_UNSPECIFIED\x10\x00\x12\x14\n\x10WHEN_BUSY_REFUSE\x10\x01\x12\x13\n\x0fWHEN_BUSY_QUEUE\x10\x02*\x98\x01\n\x0eComponentState\x12\x1f\n\x1bCOMPONENT_STATE_UNSPECIFIED\x10\x00\x12\x16\n\x12COMPONENT_STATE_ON\x10\x01\x12\x17\n\x13COMPONENT_STATE_OFF\x10\x02\x12\x18\n\x14COMPONENT_STATE_IDLE\x10\x03\x12\x1a\n\x16COMPONENT_STATE_FAILED\x10\x04*V\n\tModelRole\x12\x1a\n\x16MODEL_ROLE_UNSPECIFIED\x10\x00\x12\x13\n\x0fMODEL_ROLE_USER\x10\x01\x12\x18\n\x14MODEL_ROLE_ASSISTANT\x10\x02*b\n\x0cSecretKeeper\x12\x1d\n\x19SECRET_KEEPER_UNSPECIFIED\x10\x00\x12\x19\n\x15SECRET_KEEPER_KEYRING\x10\x01\x12\x18\n\x14SECRET_KEEPER_MEMORY\x10\x02*~\n\x0cPromptOrigin\x12\x1d\n\x19PROMPT_ORIGIN_UNSPECIFIED\x10\x00\x12\x1b\n\x17PROMPT_ORIGIN_WORKSPACE\x10\x01\x12\x16\n\x12PROMPT_ORIGIN_USER\x10\x02\x12\x1a\n\x16PROMPT_ORIGIN_BUILT_IN\x10\x03*\xa3\x01\n\nSkillState\x12\x1b\n\x17SKILL_STATE_UNSPECIFIED\x10\x00\x12\x12\n\x0eSKILL_STATE_ON\x10\x01\x12\x1b\n\x17SKILL_STATE_NOT_ALLOWED\x10\x02\x12\x17\n\x13SKILL_STATE_CHANGED\x10\x03\x12\x16\n\x12SKILL_STATE_DENIED\x10\x04\x12\x16\n\x12SKILL_STATE_BROKEN\x10\x05*`\n\x0cConflictSide\x12\x1d\n\x19CONFLICT_SIDE_UNSPECIFIED\x10\x00\x12\x18\n\x14CONFLICT_SIDE_PERSON\x10\x01\x12\x17\n\x13CONFLICT_SIDE_AGENT\x10\x02*\x93\x01\n\x0cReviewEnding\x12\x1d\n\x19REVIEW_ENDING_UNSPECIFIED\x10\x00\x12\x17\n\x13REVIEW_ENDING_MERGE\x10\x01\x12\x18\n\x14REVIEW_ENDING_SQUASH\x10\x02\x12\x16\n\x12REVIEW_ENDING_KEEP\x10\x03\x12\x19\n\x15REVIEW_ENDING_DISCARD\x10\x04*\xde\x01\n\x10EditorLookupKind\x12"\n\x1eEDITOR_LOOKUP_KIND_UNSPECIFIED\x10\x00\x12!\n\x1dEDITOR_LOOKUP_KIND_DEFINITION\x10\x01\x12!\n\x1dEDITOR_LOOKUP_KIND_REFERENCES\x10\x02\x12\x1e\n\x1aEDITOR_LOOKUP_KIND_SYMBOLS\x10\x03\x12\x1c\n\x18EDITOR_LOOKUP_KIND_HOVER\x10\x04\x12"\n\x1eEDITOR_LOOKUP_KIND_DIAGNOSTICS\x10\x05*\xaa\x01\n\x0fProblemSeverity\x12 \n\x1cPROBLEM_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n\x16PROBLEM_SEVERITY_ERROR\x10\x01\x12\x1c\n\x18PROBLEM_SEVERITY_WARNING\x10\x02\x12 \n\x1cPROBLEM_SEVERITY_INFORMATION\x10\x03\x12\x19\n\x15PROBLEM_SEVERITY_HINT\x10\x042\xd3%\n\x0cAgentService\x12T\n\rGetServerInfo\x12 .portico.v1.GetServerInfoRequest\x1a!.portico.v1.GetServerInfoResponse\x12Q\n\x0cStartSession\x12\x1f.portico.v1.StartSessionRequest\x1a .portico.v1.StartSessionResponse\x12Q\n\x0cListSessions\x12\x1f.portico.v1.ListSessionsRequest\x1a .portico.v1.ListSessionsResponse\x12W\n\x0eSearchSessions\x12!.portico.v1.SearchSessionsRequest\x1a".portico.v1.SearchSessionsResponse\x12V\n\rWatchSessions\x12 .portico.v1.WatchSessionsRequest\x1a!.portico.v1.WatchSessionsResponse0\x01\x12K\n\nGetSession\x12\x1d.portico.v1.GetSessionRequest\x1a\x1e.portico.v1.GetSessionResponse\x12N\n\x0bGetTimeline\x12\x1e.portico.v1.GetTimelineRequest\x1a\x1f.portico.v1.GetTimelineResponse\x12T\n\rResumeSession\x12 .portico.v1.ResumeSessionRequest\x1a!.portico.v1.ResumeSessionResponse\x12N\n\x0bDiscardTurn\x12\x1e.portico.v1.DiscardTurnRequest\x1a\x1f.portico.v1.DiscardTurnResponse\x12N\n\x0bForkSession\x12\x1e.portico.v1.ForkSessionRequest\x1a\x1f.portico.v1.ForkSessionResponse\x12W\n\x0eHandOffSession\x12!.portico.v1.HandOffSessionRequest\x1a".portico.v1.HandOffSessionResponse\x12Q\n\x0cClearSession\x12\x1f.portico.v1.ClearSessionRequest\x1a .portico.v1.ClearSessionResponse\x12T\n\rExportSession\x12 .portico.v1.ExportSessionRequest\x1a!.portico.v1.ExportSessionResponse\x12o\n\x16GetConversationPreview\x12).portico.v1.GetConversationPreviewRequest\x1a*.portico.v1.GetConversationPreviewResponse\x12A\n\x06Invoke\x12\x19.portico.v1.InvokeRequest\x1a\x1a.portico.v1.InvokeResponse0\x01\x12Q\n\x0cSubmitPrompt\x12\x1f.portico.v1.SubmitPromptRequest\x1a .portico.v1.SubmitPromptResponse\x12E\n\x08StopTurn\x12\x1b.portico.v1.StopTurnRequest\x1a\x1c.portico.v1.StopTurnResponse\x12N\n\x0bStopCommand\x12\x1e.portico.v1.StopCommandRequest\x1a\x1f.portico.v1.StopCommandResponse\x12>\n\x05Watch\x12\x18.portico.v1.WatchRequest\x1a\x19.portico.v1.WatchResponse0\x01\x12`\n\x11SubmitClientEvent\x12$.portico.v1.SubmitClientEventRequest\x1a%.portico.v1.SubmitClientEventResponse\x12]\n\x10SetSessionConfig\x12#.portico.v1.SetSessionConfigRequest\x1a$.portico.v1.SetSessionConfigResponse\x12W\n\x0eListComponents\x12!.portico.v1.ListComponentsRequest\x1a".portico.v1.ListComponentsResponse\x12]\n\x10SwitchComponents\x12#.portico.v1.SwitchComponentsRequest\x1a$.portico.v1.SwitchComponentsResponse\x12T\n\rCallExtension\x12 .portico.v1.CallExtensionRequest\x1a!.portico.v1.CallExtensionResponse\x12K\n\nListAgents\x12\x1d.portico.v1.ListAgentsRequest\x1a\x1e.portico.v1.ListAgentsResponse\x12T\n\rListScenarios\x12 .portico.v1.ListScenariosRequest\x1a!.portico.v1.ListScenariosResponse\x12T\n\rListProviders\x12 .portico.v1.ListProvidersRequest\x1a!.portico.v1.ListProvidersResponse\x12K\n\nListModels\x12\x1d.portico.v1.ListModelsRequest\x1a\x1e.portico.v1.ListModelsResponse\x12V\n\rCompleteModel\x12 .portico.v1.CompleteModelRequest\x1a!.portico.v1.CompleteModelResponse0\x01\x12J\n\tPullModel\x12\x1c.portico.v1.PullModelRequest\x1a\x1d.portico.v1.PullModelResponse0\x01\x12S\n\x0cAttachEditor\x12\x1f.portico.v1.AttachEditorRequest\x1a .portico.v1.AttachEditorResponse0\x01\x12`\n\x11AuthenticateAgent\x12$.portico.v1.AuthenticateAgentRequest\x1a%.portico.v1.AuthenticateAgentResponse\x12H\n\tSetSecret\x12\x1c.portico.v1.SetSecretRequest\x1a\x1d.portico.v1.SetSecretResponse\x12H\n\tFindFiles\x12\x1c.portico.v1.FindFilesRequest\x1a\x1d.portico.v1.FindFilesResponse\x12N\n\x0bListPrompts\x12\x1e.portico.v1.ListPromptsRequest\x1a\x1f.portico.v1.ListPromptsResponse\x12H\n\tGetPrompt\x12\x1c.portico.v1.GetPromptRequest\x1a\x1d.portico.v1.GetPromptResponse\x12J\n\tRunPrompt\x12\x1c.portico.v1.RunPromptRequest\x1a\x1d.portico.v1.RunPromptResponse0\x01\x12E\n\x08GetTodos\x12\x1b.portico.v1.GetTodosRequest\x1a\x1c.portico.v1.GetTodosResponse\x12K\n\nWriteTodos\x12\x1d.portico.v1.WriteTodosRequest\x1a\x1e.portico.v1.WriteTodosResponse\x12N\n\x0bGetProposal\x12\x1e.portico.v1.GetProposalRequest\x1a\x1f.portico.v1.GetProposalResponse\x12f\n\x13GetProposalProblems\x12&.portico.v1.GetProposalProblemsRequest\x1a\'.portico.v1.GetProposalProblemsResponse\x12T\n\rApplyProposal\x12 .portico.v1.ApplyProposalRequest\x1a!.portico.v1.ApplyProposalResponse\x12Z\n\x0fDiscardProposal\x12".portico.v1.DiscardProposalRequest\x1a#.portico.v1.DiscardProposalResponse\x12H\n\tUndoApply\x12\x1c.portico.v1.UndoApplyRequest\x1a\x1d.portico.v1.UndoApplyResponse\x12`\n\x11GetRevisionPrompt\x12$.portico.v1.GetRevisionPromptRequest\x1a%.portico.v1.GetRevisionPromptResponse\x12Z\n\x0fListCheckpoints\x12".portico.v1.ListCheckpointsRequest\x1a#.portico.v1.ListCheckpointsResponse\x12`\n\x11GetCheckpointDiff\x12$.portico.v1.GetCheckpointDiffRequest\x1a%.portico.v1.GetCheckpointDiffResponse\x12`\n\x11RestoreCheckpoint\x12$.portico.v1.RestoreCheckpointRequest\x1a%.portico.v1.RestoreCheckpointResponse\x12Z\n\x0fGetReviewStatus\x12".portico.v1.GetReviewStatusRequest\x1a#.portico.v1.GetReviewStatusResponse\x12T\n\rSetReviewMode\x12 .portico.v1.SetReviewModeRequest\x1a!.portico.v1.SetReviewModeResponse\x12Q\n\x0cFinishReview\x12\x1f.portico.v1.FinishReviewRequest\x1a .portico.v1.FinishReviewResponse\x12N\n\x0bGetSettings\x12\x1e.portico.v1.GetSettingsRequest\x1a\x1f.portico.v1.GetSettingsResponse\x12N\n\x0bSetSettings\x12\x1e.portico.v1.SetSettingsRequest\x1a\x1f.portico.v1.SetSettingsResponse\x12K\n\nListSkills\x12\x1d.portico.v1.ListSkillsRequest\x1a\x1e.portico.v1.ListSkillsResponse\x12N\n\x0bDecideSkill\x12\x1e.portico.v1.DecideSkillRequest\x1a\x1f.portico.v1.DecideSkillResponse\x12T\n\rListApprovals\x12 .portico.v1.ListApprovalsRequest\x1a!.portico.v1.ListApprovalsResponse\x12W\n\x0eRevokeApproval\x12!.portico.v1.RevokeApprovalRequest\x1a".portico.v1.RevokeApprovalResponseb\x06proto3',
+    b'\n\x16portico/v1/agent.proto\x12\nportico.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17portico/v1/events.proto"\x16\n\x14GetServerInfoRequest"\xe2\x01\n\x15GetServerInfoResponse\x12\x18\n\x07version\x18\x01 \x01(\tR\x07version\x12\x1d\n\npage_build\x18\x02 \x01(\tR\tpageBuild\x129\n\nstarted_at\x18\x03 \x01(\x0b2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x12#\n\rdefault_agent\x18\x05 \x01(\tR\x0cdefaultAgent\x12\x12\n\x04home\x18\x06 \x01(\tR\x04home"\xe9\x04\n\x0eSessionSummary\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x03 \x01(\tR\x05agent\x12\x14\n\x05title\x18\x04 \x01(\tR\x05title\x12+\n\x05state\x18\x05 \x01(\x0e2\x15.portico.v1.TurnStateR\x05state\x129\n\ncreated_at\x18\x06 \x01(\x0b2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n\nupdated_at\x18\x07 \x01(\x0b2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x19\n\x08last_seq\x18\x08 \x01(\x03R\x07lastSeq\x12\x1d\n\nreads_only\x18\t \x01(\x08R\treadsOnly\x12\x1b\n\thas_draft\x18\n \x01(\x08R\x08hasDraft\x12\x15\n\x06is_new\x18\x0b \x01(\x08R\x05isNew\x12\x18\n\x07waiting\x18\x0c \x01(\x05R\x07waiting\x12*\n\x04mode\x18\r \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode\x12\x16\n\x06queued\x18\x0e \x01(\x05R\x06queued\x124\n\x07sandbox\x18\x0f \x01(\x0b2\x1a.portico.v1.SandboxInForceR\x07sandbox\x12\x1b\n\tto_review\x18\x10 \x01(\x05R\x08toReview\x12\x16\n\x06pinned\x18\x11 \x01(\x08R\x06pinned\x12\x14\n\x05named\x18\x12 \x01(\x08R\x05named"\x9d\x05\n\rSessionDetail\x124\n\x07summary\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryR\x07summary\x12/\n\x08commands\x18\x02 \x03(\x0b2\x13.portico.v1.CommandR\x08commands\x122\n\x07options\x18\x03 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options\x12.\n\x05usage\x18\x04 \x01(\x0b2\x18.portico.v1.UsageUpdatedR\x05usage\x12)\n\x04plan\x18\x05 \x03(\x0b2\x15.portico.v1.PlanEntryR\x04plan\x12&\n\x05todos\x18\x06 \x03(\x0b2\x10.portico.v1.TodoR\x05todos\x12A\n\x0bpermissions\x18\x07 \x03(\x0b2\x1f.portico.v1.PermissionRequestedR\x0bpermissions\x127\n\tquestions\x18\x08 \x03(\x0b2\x19.portico.v1.QuestionAskedR\tquestions\x12$\n\x04desk\x18\t \x01(\x0b2\x10.portico.v1.DeskR\x04desk\x12O\n\x13prompt_capabilities\x18\n \x01(\x0b2\x1e.portico.v1.PromptCapabilitiesR\x12promptCapabilities\x12\x19\n\x08can_fork\x18\x0b \x01(\x08R\x07canFork\x12%\n\x0eopen_elsewhere\x18\x0c \x01(\x08R\ropenElsewhere\x129\n\tproposals\x18\r \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals"k\n\x12PromptCapabilities\x12\x14\n\x05image\x18\x01 \x01(\x08R\x05image\x12\x14\n\x05audio\x18\x02 \x01(\x08R\x05audio\x12)\n\x10embedded_context\x18\x03 \x01(\x08R\x0fembeddedContext"\x85\x01\n\x04Desk\x12\x14\n\x05draft\x18\x01 \x01(\tR\x05draft\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId\x12.\n\x05queue\x18\x03 \x03(\x0b2\x18.portico.v1.QueuedPromptR\x05queue\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision"a\n\x0cQueuedPrompt\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12 \n\x0battachments\x18\x03 \x01(\x05R\x0battachments"\x94\x01\n\x13StartSessionRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x1d\n\nreads_only\x18\x03 \x01(\x08R\treadsOnly\x12*\n\x04mode\x18\x04 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"K\n\x14StartSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x8b\x01\n\x13ListSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x16\n\x06search\x18\x02 \x01(\tR\x06search\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit\x12(\n\x10after_session_id\x18\x04 \x01(\tR\x0eafterSessionId"b\n\x14ListSessionsResponse\x126\n\x08sessions\x18\x01 \x03(\x0b2\x1a.portico.v1.SessionSummaryR\x08sessions\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"\x87\x02\n\x15SearchSessionsRequest\x12\x14\n\x05words\x18\x01 \x01(\tR\x05words\x12\x1c\n\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x03 \x01(\tR\x05agent\x12\x12\n\x04path\x18\x04 \x01(\tR\x04path\x120\n\x05since\x18\x05 \x01(\x0b2\x1a.google.protobuf.TimestampR\x05since\x120\n\x05until\x18\x06 \x01(\x0b2\x1a.google.protobuf.TimestampR\x05until\x12\x16\n\x06before\x18\x07 \x01(\x03R\x06before\x12\x14\n\x05limit\x18\x08 \x01(\x05R\x05limit"\xa9\x01\n\x16SearchSessionsResponse\x12)\n\x04hits\x18\x01 \x03(\x0b2\x15.portico.v1.SearchHitR\x04hits\x126\n\x08sessions\x18\x02 \x03(\x0b2\x1a.portico.v1.SessionSummaryR\x08sessions\x12\x12\n\x04more\x18\x03 \x01(\x08R\x04more\x12\x18\n\x07pending\x18\x04 \x01(\x03R\x07pending"\xe0\x01\n\tSearchHit\x12\x16\n\x06number\x18\x01 \x01(\x03R\x06number\x12\x1d\n\nsession_id\x18\x02 \x01(\tR\tsessionId\x12\x10\n\x03seq\x18\x03 \x01(\x03R\x03seq\x12*\n\x02at\x18\x04 \x01(\x0b2\x1a.google.protobuf.TimestampR\x02at\x12+\n\x04kind\x18\x05 \x01(\x0e2\x17.portico.v1.MessageKindR\x04kind\x121\n\x07snippet\x18\x06 \x03(\x0b2\x17.portico.v1.SnippetPartR\x07snippet"<\n\x0bSnippetPart\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x19\n\x08is_match\x18\x02 \x01(\x08R\x07isMatch"4\n\x14WatchSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"\xc0\x01\n\x15WatchSessionsResponse\x126\n\x07changed\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryH\x00R\x07changed\x12.\n\x12removed_session_id\x18\x02 \x01(\tH\x00R\x10removedSessionId\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06change"&\n\tHeartbeat\x12\x19\n\x08last_seq\x18\x01 \x01(\x03R\x07lastSeq"2\n\x11GetSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"I\n\x12GetSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"h\n\x12GetTimelineRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n\nbefore_seq\x18\x02 \x01(\x03R\tbeforeSeq\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"T\n\x13GetTimelineResponse\x12)\n\x06events\x18\x01 \x03(\x0b2\x11.portico.v1.EventR\x06events\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"5\n\x14ResumeSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"L\n\x15ResumeSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"3\n\x12DiscardTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\x15\n\x13DiscardTurnResponse"3\n\x12ForkSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"J\n\x13ForkSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"x\n\x15HandOffSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12*\n\x04mode\x18\x03 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"M\n\x16HandOffSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x82\x01\n\x14UpdateSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x19\n\x05title\x18\x02 \x01(\tH\x00R\x05title\x88\x01\x01\x12\x1b\n\x06pinned\x18\x03 \x01(\x08H\x01R\x06pinned\x88\x01\x01B\x08\n\x06_titleB\t\n\x07_pinned"L\n\x15UpdateSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"a\n\x13ClearSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12+\n\x11discard_proposals\x18\x02 \x01(\x08R\x10discardProposals"\x16\n\x14ClearSessionResponse"g\n\x14ExportSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06format\x18\x02 \x01(\x0e2\x18.portico.v1.ExportFormatR\x06format"N\n\x15ExportSessionResponse\x12\x1b\n\tfile_name\x18\x01 \x01(\tR\x08fileName\x12\x18\n\x07content\x18\x02 \x01(\tR\x07content">\n\x1dGetConversationPreviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"b\n\x1eGetConversationPreviewResponse\x12\x1f\n\x0blast_prompt\x18\x01 \x01(\tR\nlastPrompt\x12\x1f\n\x0blast_answer\x18\x02 \x01(\tR\nlastAnswer"s\n\nAttachment\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n\tmime_type\x18\x02 \x01(\tR\x08mimeType\x12\x14\n\x04path\x18\x03 \x01(\tH\x00R\x04path\x12\x14\n\x04data\x18\x04 \x01(\x0cH\x00R\x04dataB\x08\n\x06source"\xd9\x01\n\rInvokeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x128\n\x0battachments\x18\x03 \x03(\x0b2\x16.portico.v1.AttachmentR\x0battachments\x121\n\twhen_busy\x18\x04 \x01(\x0e2\x14.portico.v1.WhenBusyR\x08whenBusy\x12(\n\x10queued_prompt_id\x18\x05 \x01(\tR\x0equeuedPromptId"y\n\x0eInvokeResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x122\n\x06queued\x18\x02 \x01(\x0b2\x18.portico.v1.QueuedPromptH\x00R\x06queuedB\x08\n\x06update"\xdf\x01\n\x13SubmitPromptRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x128\n\x0battachments\x18\x03 \x03(\x0b2\x16.portico.v1.AttachmentR\x0battachments\x121\n\twhen_busy\x18\x04 \x01(\x0e2\x14.portico.v1.WhenBusyR\x08whenBusy\x12(\n\x10queued_prompt_id\x18\x05 \x01(\tR\x0equeuedPromptId"\x80\x01\n\x14SubmitPromptResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x122\n\x06queued\x18\x02 \x01(\x0b2\x18.portico.v1.QueuedPromptH\x00R\x06queuedB\t\n\x07outcome"F\n\x0fStopTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05force\x18\x02 \x01(\x08R\x05force",\n\x10StopTurnResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"T\n\x12StopCommandRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bterminal_id\x18\x02 \x01(\tR\nterminalId"/\n\x13StopCommandResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"J\n\x0cWatchRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tafter_seq\x18\x02 \x01(\x03R\x08afterSeq"\xa3\x01\n\rWatchResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x12&\n\x04desk\x18\x02 \x01(\x0b2\x10.portico.v1.DeskH\x00R\x04desk\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"\x8d\x05\n\x18SubmitClientEventRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12T\n\x14permission_decisions\x18\x02 \x01(\x0b2\x1f.portico.v1.PermissionDecisionsH\x00R\x13permissionDecisions\x12B\n\x0equestion_reply\x18\x03 \x01(\x0b2\x19.portico.v1.QuestionReplyH\x00R\rquestionReply\x12/\n\x05draft\x18\x04 \x01(\x0b2\x17.portico.v1.DraftChangeH\x00R\x05draft\x12?\n\rqueue_removal\x18\x05 \x01(\x0b2\x18.portico.v1.QueueRemovalH\x00R\x0cqueueRemoval\x12<\n\x0ceditor_reply\x18\x06 \x01(\x0b2\x17.portico.v1.EditorReplyH\x00R\x0beditorReply\x12<\n\x0ceditor_state\x18\x07 \x01(\x0b2\x17.portico.v1.EditorStateH\x00R\x0beditorState\x12<\n\x0ceditor_tools\x18\x08 \x01(\x0b2\x17.portico.v1.EditorToolsH\x00R\x0beditorTools\x12E\n\x0feditor_problems\x18\t \x01(\x0b2\x1a.portico.v1.EditorProblemsH\x00R\x0eeditorProblems\x12<\n\x0cqueue_change\x18\n \x01(\x0b2\x17.portico.v1.QueueChangeH\x00R\x0bqueueChangeB\x07\n\x05event"\x1b\n\x19SubmitClientEventResponse"S\n\x13PermissionDecisions\x12<\n\tdecisions\x18\x01 \x03(\x0b2\x1e.portico.v1.PermissionDecisionR\tdecisions"\x97\x01\n\x12PermissionDecision\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x121\n\x05scope\x18\x03 \x01(\x0e2\x1b.portico.v1.PermissionScopeR\x05scope\x12\x12\n\x04rule\x18\x04 \x01(\tR\x04rule"\x85\x01\n\rQuestionReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x122\n\x06action\x18\x02 \x01(\x0e2\x1a.portico.v1.QuestionActionR\x06action\x12!\n\x0ccontent_json\x18\x03 \x01(\tR\x0bcontentJson">\n\x0bDraftChange\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId"+\n\x0cQueueRemoval\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId"q\n\x0bQueueChange\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId\x12\x17\n\x04text\x18\x02 \x01(\tH\x00R\x04text\x88\x01\x01\x12\x19\n\x05place\x18\x03 \x01(\x05H\x01R\x05place\x88\x01\x01B\x07\n\x05_textB\x08\n\x06_place"\x9b\x01\n\x17SetSessionConfigRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x12\x18\n\x06choice\x18\x03 \x01(\tH\x00R\x06choice\x12!\n\x0bswitched_on\x18\x04 \x01(\x08H\x00R\nswitchedOnB\x07\n\x05value"N\n\x18SetSessionConfigResponse\x122\n\x07options\x18\x01 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options"6\n\x15ListComponentsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"O\n\x16ListComponentsResponse\x125\n\ncomponents\x18\x01 \x03(\x0b2\x15.portico.v1.ComponentR\ncomponents"\xb1\x01\n\tComponent\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n\x07summary\x18\x02 \x01(\tR\x07summary\x120\n\x05state\x18\x03 \x01(\x0e2\x1a.portico.v1.ComponentStateR\x05state\x12\x16\n\x06reason\x18\x04 \x01(\tR\x06reason\x12\x16\n\x06origin\x18\x05 \x01(\tR\x06origin\x12\x14\n\x05fixed\x18\x06 \x01(\x08R\x05fixed"Z\n\x17SwitchComponentsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x0e\n\x02on\x18\x02 \x03(\tR\x02on\x12\x10\n\x03off\x18\x03 \x03(\tR\x03off"Q\n\x18SwitchComponentsResponse\x125\n\ncomponents\x18\x01 \x03(\x0b2\x15.portico.v1.ComponentR\ncomponents"\x92\x01\n\x14CallExtensionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x16\n\x06method\x18\x02 \x01(\tR\x06method\x12\x1f\n\x0bparams_json\x18\x03 \x01(\tR\nparamsJson\x12"\n\x0cnotification\x18\x04 \x01(\x08R\x0cnotification"8\n\x15CallExtensionResponse\x12\x1f\n\x0bresult_json\x18\x01 \x01(\tR\nresultJson"1\n\x11ListAgentsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListAgentsResponse\x12)\n\x06agents\x18\x01 \x03(\x0b2\x11.portico.v1.AgentR\x06agents"\x91\x01\n\x05Agent\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x1c\n\tinstalled\x18\x03 \x01(\x08R\tinstalled\x12!\n\x0cinstall_hint\x18\x04 \x01(\tR\x0binstallHint\x12\x1d\n\nis_default\x18\x05 \x01(\x08R\tisDefault"4\n\x14ListScenariosRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"g\n\x15ListScenariosResponse\x122\n\tscenarios\x18\x01 \x03(\x0b2\x14.portico.v1.ScenarioR\tscenarios\x12\x1a\n\x08problems\x18\x02 \x03(\tR\x08problems"u\n\x08Scenario\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x14\n\x05model\x18\x03 \x01(\tR\x05model\x12\x1d\n\nis_default\x18\x04 \x01(\x08R\tisDefault"4\n\x14ListProvidersRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"a\n\x15ListProvidersResponse\x122\n\tproviders\x18\x01 \x03(\x0b2\x14.portico.v1.ProviderR\tproviders\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model"\x8c\x02\n\x08Provider\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n\x05ready\x18\x03 \x01(\x08R\x05ready\x12\x16\n\x06detail\x18\x04 \x01(\tR\x06detail\x12!\n\x0ckey_variable\x18\x05 \x01(\tR\x0bkeyVariable\x12\x1b\n\tneeds_key\x18\x06 \x01(\x08R\x08needsKey\x12\x16\n\x06models\x18\x07 \x03(\tR\x06models\x12\x17\n\x07has_key\x18\x08 \x01(\x08R\x06hasKey\x127\n\tdownloads\x18\t \x03(\x0b2\x19.portico.v1.ModelDownloadR\tdownloads"\xb1\x01\n\rModelDownload\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x12\n\x04size\x18\x03 \x01(\x03R\x04size\x12\x18\n\x07license\x18\x04 \x01(\tR\x07license\x12\x16\n\x06origin\x18\x05 \x01(\tR\x06origin\x12\x1c\n\tabilities\x18\x06 \x01(\tR\tabilities\x12\x12\n\x04done\x18\x07 \x01(\x08R\x04done";\n\x0bModelServer\x12\x18\n\x07address\x18\x01 \x01(\tR\x07address\x12\x12\n\x04kind\x18\x02 \x01(\tR\x04kind"\x9a\x01\n\x14CheckProviderRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12!\n\x0ckey_variable\x18\x02 \x01(\tR\x0bkeyVariable\x12\x10\n\x03key\x18\x03 \x01(\tR\x03key\x12/\n\x06server\x18\x04 \x01(\x0b2\x17.portico.v1.ModelServerR\x06server"\xd2\x01\n\x15CheckProviderResponse\x120\n\x07verdict\x18\x01 \x01(\x0e2\x16.portico.v1.KeyVerdictR\x07verdict\x12\x16\n\x06detail\x18\x02 \x01(\tR\x06detail\x12\x16\n\x06models\x18\x03 \x03(\tR\x06models\x12\x1a\n\x08provider\x18\x04 \x01(\tR\x08provider\x12\x18\n\x07address\x18\x05 \x01(\tR\x07address\x12!\n\x0ckey_variable\x18\x06 \x01(\tR\x0bkeyVariable"\x19\n\x17FindModelServersRequest"R\n\x18FindModelServersResponse\x126\n\x07servers\x18\x01 \x03(\x0b2\x1c.portico.v1.FoundModelServerR\x07servers"q\n\x10FoundModelServer\x12\x14\n\x05title\x18\x01 \x01(\tR\x05title\x12/\n\x06server\x18\x02 \x01(\x0b2\x17.portico.v1.ModelServerR\x06server\x12\x16\n\x06models\x18\x03 \x03(\tR\x06models"&\n\x10PullModelRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name"\x92\x01\n\x11PullModelResponse\x12\x12\n\x04done\x18\x01 \x01(\x03R\x04done\x12\x14\n\x05total\x18\x02 \x01(\x03R\x05total\x12&\n\x0cseconds_left\x18\x03 \x01(\x01H\x00R\x0bsecondsLeft\x88\x01\x01\x12\x1a\n\x08checking\x18\x04 \x01(\x08R\x08checkingB\x0f\n\r_seconds_left"1\n\x11ListModelsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListModelsResponse\x12)\n\x06models\x18\x01 \x03(\x0b2\x11.portico.v1.ModelR\x06models"\x96\x01\n\x05Model\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05about\x18\x02 \x01(\tR\x05about\x12\x1d\n\nis_default\x18\x03 \x01(\x08R\tisDefault\x12\x16\n\x06window\x18\x04 \x01(\x05R\x06window\x12\x14\n\x05tools\x18\x05 \x01(\x08R\x05tools\x12\x16\n\x06images\x18\x06 \x01(\x08R\x06images"\x88\x02\n\x14CompleteModelRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model\x12\x16\n\x06system\x18\x03 \x01(\tR\x06system\x124\n\x08messages\x18\x04 \x03(\x0b2\x18.portico.v1.ModelMessageR\x08messages\x12+\n\x05tools\x18\x05 \x03(\x0b2\x15.portico.v1.ModelToolR\x05tools\x12\x10\n\x03key\x18\x06 \x01(\tR\x03key\x12/\n\x06server\x18\x07 \x01(\x0b2\x17.portico.v1.ModelServerR\x06server"f\n\x0cModelMessage\x12)\n\x04role\x18\x01 \x01(\x0e2\x15.portico.v1.ModelRoleR\x04role\x12+\n\x05parts\x18\x02 \x03(\x0b2\x15.portico.v1.ModelPartR\x05parts"\xc1\x01\n\tModelPart\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12.\n\x05image\x18\x02 \x01(\x0b2\x16.portico.v1.ModelImageH\x00R\x05image\x12/\n\x04call\x18\x03 \x01(\x0b2\x19.portico.v1.ModelToolCallH\x00R\x04call\x125\n\x06result\x18\x04 \x01(\x0b2\x1b.portico.v1.ModelToolResultH\x00R\x06resultB\x06\n\x04part"=\n\nModelImage\x12\x1b\n\tmime_type\x18\x01 \x01(\tR\x08mimeType\x12\x12\n\x04data\x18\x02 \x01(\x0cR\x04data"c\n\rModelToolCall\x12\x17\n\x07call_id\x18\x01 \x01(\tR\x06callId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12%\n\x0earguments_json\x18\x03 \x01(\tR\rargumentsJson"n\n\x0fModelToolResult\x12\x17\n\x07call_id\x18\x01 \x01(\tR\x06callId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12.\n\x06images\x18\x03 \x03(\x0b2\x16.portico.v1.ModelImageR\x06images"b\n\tModelTool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x1f\n\x0bschema_json\x18\x03 \x01(\tR\nschemaJson"\xa0\x01\n\x15CompleteModelResponse\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12\x1c\n\x08thinking\x18\x02 \x01(\tH\x00R\x08thinking\x12/\n\x04call\x18\x03 \x01(\x0b2\x19.portico.v1.ModelToolCallH\x00R\x04call\x12\x18\n\x06notice\x18\x04 \x01(\tH\x00R\x06noticeB\x08\n\x06update"V\n\x18AuthenticateAgentRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tmethod_id\x18\x02 \x01(\tR\x08methodId"\x1b\n\x19AuthenticateAgentResponse"<\n\x10SetSecretRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value"E\n\x11SetSecretResponse\x120\n\x06keeper\x18\x01 \x01(\x0e2\x18.portico.v1.SecretKeeperR\x06keeper"]\n\x10FindFilesRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"@\n\x11FindFilesResponse\x12+\n\x05files\x18\x01 \x03(\x0b2\x15.portico.v1.FoundFileR\x05files"9\n\tFoundFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x18\n\x07matched\x18\x02 \x03(\x05R\x07matched"7\n\x16ListSuggestionsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"S\n\x17ListSuggestionsResponse\x128\n\x0bsuggestions\x18\x01 \x03(\x0b2\x16.portico.v1.SuggestionR\x0bsuggestions"R\n\nSuggestion\x12\x14\n\x05title\x18\x01 \x01(\tR\x05title\x12\x16\n\x06detail\x18\x02 \x01(\tR\x06detail\x12\x16\n\x06prompt\x18\x03 \x01(\tR\x06prompt"2\n\x12ListPromptsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"G\n\x13ListPromptsResponse\x120\n\x07prompts\x18\x01 \x03(\x0b2\x16.portico.v1.KeptPromptR\x07prompts"\xa2\x03\n\nKeptPrompt\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x120\n\x06origin\x18\x03 \x01(\x0e2\x18.portico.v1.PromptOriginR\x06origin\x12\x18\n\x07problem\x18\x04 \x01(\tR\x07problem\x12\x12\n\x04tags\x18\x05 \x03(\tR\x04tags\x12\x18\n\x07version\x18\x06 \x01(\tR\x07version\x128\n\tvariables\x18\x07 \x03(\x0b2\x1a.portico.v1.PromptVariableR\tvariables\x12\x14\n\x05model\x18\x08 \x01(\tR\x05model\x12\x12\n\x04mode\x18\t \x01(\tR\x04mode\x12\x16\n\x06output\x18\n \x01(\tR\x06output\x12\x16\n\x06budget\x18\x0b \x01(\tR\x06budget\x12 \n\x0bfingerprint\x18\x0c \x01(\tR\x0bfingerprint\x12\x12\n\x04path\x18\r \x01(\tR\x04path\x12\x1a\n\x08warnings\x18\x0e \x03(\tR\x08warnings"\xbe\x01\n\x0ePromptVariable\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12(\n\rdefault_value\x18\x03 \x01(\tH\x00R\x0cdefaultValue\x88\x01\x01\x12(\n\rsession_value\x18\x04 \x01(\tH\x01R\x0csessionValue\x88\x01\x01B\x10\n\x0e_default_valueB\x10\n\x0e_session_value"D\n\x10GetPromptRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name"D\n\x11GetPromptResponse\x12/\n\x06pieces\x18\x01 \x03(\x0b2\x17.portico.v1.PromptPieceR\x06pieces"]\n\x0bPromptPiece\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12/\n\x05blank\x18\x02 \x01(\x0b2\x17.portico.v1.PromptBlankH\x00R\x05blankB\x07\n\x05piece"C\n\x0bPromptBlank\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription"\xb0\x02\n\x10RunPromptRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12@\n\x06values\x18\x03 \x03(\x0b2(.portico.v1.RunPromptRequest.ValuesEntryR\x06values\x12\x1f\n\x0bsource_path\x18\x04 \x01(\tR\nsourcePath\x12\x14\n\x05model\x18\x05 \x01(\tR\x05model\x12%\n\x0cmax_cost_usd\x18\x06 \x01(\x01H\x00R\nmaxCostUsd\x88\x01\x01\x1a9\n\x0bValuesEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0f\n\r_max_cost_usd"\x7f\n\x11RunPromptResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x125\n\x06result\x18\x02 \x01(\x0b2\x1b.portico.v1.PromptRunResultH\x00R\x06resultB\x08\n\x06update"\xdb\x05\n\x0fPromptRunResult\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12\x1a\n\x08complete\x18\x03 \x01(\x08R\x08complete\x12#\n\rfinish_reason\x18\x04 \x01(\tR\x0cfinishReason\x12\x14\n\x05error\x18\x05 \x01(\tR\x05error\x12\x14\n\x05model\x18\x06 \x01(\tR\x05model\x12\x1a\n\x08provider\x18\x07 \x01(\tR\x08provider\x12&\n\x0cinput_tokens\x18\x08 \x01(\x03H\x00R\x0binputTokens\x88\x01\x01\x12(\n\routput_tokens\x18\t \x01(\x03H\x01R\x0coutputTokens\x88\x01\x01\x12\x1e\n\x08cost_usd\x18\n \x01(\x01H\x02R\x07costUsd\x88\x01\x01\x12\x1f\n\x0bduration_ms\x18\x0b \x01(\x03R\ndurationMs\x12\x1a\n\x08warnings\x18\x0c \x03(\tR\x08warnings\x12\x19\n\x08trace_id\x18\r \x01(\tR\x07traceId\x12\'\n\x0fprovenance_json\x18\x0e \x01(\tR\x0eprovenanceJson\x12!\n\x0cfront_matter\x18\x0f \x01(\tR\x0bfrontMatter\x12\x1f\n\x0boutput_path\x18\x10 \x01(\tR\noutputPath\x12B\n\x07savable\x18\x11 \x03(\x0b2(.portico.v1.PromptRunResult.SavableEntryR\x07savable\x12%\n\x0evariables_path\x18\x12 \x01(\tR\rvariablesPath\x1a:\n\x0cSavableEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0f\n\r_input_tokensB\x10\n\x0e_output_tokensB\x0b\n\t_cost_usd"\xc3\x01\n\x1bSaveSessionVariablesRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12K\n\x06values\x18\x02 \x03(\x0b23.portico.v1.SaveSessionVariablesRequest.ValuesEntryR\x06values\x1a9\n\x0bValuesEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01"2\n\x1cSaveSessionVariablesResponse\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path"0\n\x0fGetTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId":\n\x10GetTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"Z\n\x11WriteTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12&\n\x05todos\x18\x02 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"<\n\x12WriteTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"2\n\x12GetSettingsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"b\n\x13GetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings\x12\x1a\n\x08problems\x18\x02 \x03(\tR\x08problems"\x8c\x01\n\x07Setting\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n\nvalue_json\x18\x02 \x01(\tR\tvalueJson\x12\x16\n\x06source\x18\x03 \x01(\tR\x06source\x12 \n\x0bdescription\x18\x04 \x01(\tR\x0bdescription\x12\x14\n\x05owner\x18\x05 \x01(\tR\x05owner"E\n\x12SetSettingsRequest\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"F\n\x13SetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"1\n\x11ListSkillsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListSkillsResponse\x12)\n\x06skills\x18\x01 \x03(\x0b2\x11.portico.v1.SkillR\x06skills"\xda\x01\n\x05Skill\x12\x19\n\x08skill_id\x18\x01 \x01(\tR\x07skillId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n\x06source\x18\x03 \x01(\tR\x06source\x12,\n\x05state\x18\x04 \x01(\x0e2\x16.portico.v1.SkillStateR\x05state\x12 \n\x0bdescription\x18\x05 \x01(\tR\x0bdescription\x12 \n\x0bfingerprint\x18\x06 \x01(\tR\x0bfingerprint\x12\x18\n\x07problem\x18\x07 \x01(\tR\x07problem"\x85\x01\n\x12DecideSkillRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x19\n\x08skill_id\x18\x02 \x01(\tR\x07skillId\x12\x14\n\x05allow\x18\x03 \x01(\x08R\x05allow\x12 \n\x0bfingerprint\x18\x04 \x01(\tR\x0bfingerprint"@\n\x13DecideSkillResponse\x12)\n\x06skills\x18\x01 \x03(\x0b2\x11.portico.v1.SkillR\x06skills"\x16\n\x14ListApprovalsRequest"K\n\x15ListApprovalsResponse\x122\n\tapprovals\x18\x01 \x03(\x0b2\x14.portico.v1.ApprovalR\tapprovals"\xaa\x01\n\x08Approval\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x12\n\x04rule\x18\x03 \x01(\tR\x04rule\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x125\n\x08given_at\x18\x05 \x01(\x0b2\x1a.google.protobuf.TimestampR\x07givenAt"f\n\x12PreviewRuleRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n\nrequest_id\x18\x02 \x01(\tR\trequestId\x12\x12\n\x04rule\x18\x03 \x01(\tR\x04rule"\x8b\x01\n\x13PreviewRuleResponse\x12%\n\x0ecovers_request\x18\x01 \x01(\x08R\rcoversRequest\x12\x18\n\x07problem\x18\x02 \x01(\tR\x07problem\x12\x14\n\x05files\x18\x03 \x03(\tR\x05files\x12\x1d\n\nfile_count\x18\x04 \x01(\x05R\tfileCount"8\n\x15RevokeApprovalRequest\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId"\x18\n\x16RevokeApprovalResponse"j\n\x12GetProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x14\n\x05paths\x18\x03 \x03(\tR\x05paths"\x86\x01\n\x13GetProposalResponse\x129\n\tproposals\x18\x01 \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals\x124\n\x08contents\x18\x02 \x03(\x0b2\x18.portico.v1.FileContentsR\x08contents"\\\n\x1aGetProposalProblemsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId"}\n\x1bGetProposalProblemsResponse\x12\x1a\n\x08revision\x18\x01 \x01(\x05R\x08revision\x12.\n\x05files\x18\x02 \x03(\x0b2\x18.portico.v1.FileProblemsR\x05files\x12\x12\n\x04note\x18\x03 \x01(\tR\x04note"\xf8\x01\n\x0cFileContents\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1e\n\x08old_text\x18\x02 \x01(\tH\x00R\x07oldText\x88\x01\x01\x12\x1e\n\x08new_text\x18\x03 \x01(\tH\x01R\x07newText\x88\x01\x01\x12\x12\n\x04diff\x18\x04 \x01(\tR\x04diff\x12.\n\x05hunks\x18\x05 \x03(\x0b2\x18.portico.v1.ProposedHunkR\x05hunks\x126\n\tconflicts\x18\x06 \x03(\x0b2\x18.portico.v1.FileConflictR\tconflictsB\x0b\n\t_old_textB\x0b\n\t_new_text"\x91\x01\n\x0cFileConflict\x12\x12\n\x04line\x18\x01 \x01(\x05R\x04line\x12\x17\n\x04base\x18\x02 \x01(\tH\x00R\x04base\x88\x01\x01\x12\x1b\n\x06person\x18\x03 \x01(\tH\x01R\x06person\x88\x01\x01\x12\x19\n\x05agent\x18\x04 \x01(\tH\x02R\x05agent\x88\x01\x01B\x07\n\x05_baseB\t\n\x07_personB\x08\n\x06_agent"o\n\nFileChoice\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n\x08hunk_ids\x18\x02 \x03(\tR\x07hunkIds\x122\n\x07resolve\x18\x03 \x01(\x0e2\x18.portico.v1.ConflictSideR\x07resolve"\xa0\x01\n\x14ApplyProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"\x82\x01\n\x15ApplyProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x18\n\x07applied\x18\x02 \x01(\x08R\x07applied\x12\x16\n\x06merged\x18\x03 \x03(\tR\x06merged"\xa2\x01\n\x16DiscardProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"R\n\x17DiscardProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"R\n\x10UndoApplyRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId"~\n\x11UndoApplyResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x16\n\x06undone\x18\x02 \x01(\x08R\x06undone\x12\x18\n\x07already\x18\x03 \x01(\x08R\x07already"\xbe\x01\n\x18GetRevisionPromptRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files\x12\x18\n\x07comment\x18\x05 \x01(\tR\x07comment"/\n\x19GetRevisionPromptResponse\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text"\xc4\x01\n\nCheckpoint\x12#\n\rcheckpoint_id\x18\x01 \x01(\tR\x0ccheckpointId\x12*\n\x02at\x18\x02 \x01(\x0b2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n\x05label\x18\x03 \x01(\tR\x05label\x124\n\x06moment\x18\x04 \x01(\x0e2\x1c.portico.v1.CheckpointMomentR\x06moment\x12\x19\n\x08left_out\x18\x05 \x01(\x05R\x07leftOut"7\n\x16ListCheckpointsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"S\n\x17ListCheckpointsResponse\x128\n\x0bcheckpoints\x18\x01 \x03(\x0b2\x16.portico.v1.CheckpointR\x0bcheckpoints"\x8e\x01\n\x18GetCheckpointDiffRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId\x12.\n\x13other_checkpoint_id\x18\x03 \x01(\tR\x11otherCheckpointId"g\n\x19GetCheckpointDiffResponse\x12.\n\x05files\x18\x01 \x03(\x0b2\x18.portico.v1.ProposedFileR\x05files\x12\x1a\n\x08unlisted\x18\x02 \x01(\x05R\x08unlisted"^\n\x18RestoreCheckpointRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId"\x90\x01\n\x19RestoreCheckpointResponse\x12:\n\x08restored\x18\x01 \x01(\x0b2\x1e.portico.v1.CheckpointRestoredR\x08restored\x127\n\x08proposal\x18\x02 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"7\n\x16GetReviewStatusRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\xc6\x02\n\x17GetReviewStatusResponse\x12*\n\x04mode\x18\x01 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode\x12\x16\n\x06branch\x18\x02 \x01(\tR\x06branch\x12\x1f\n\x0bhome_branch\x18\x03 \x01(\tR\nhomeBranch\x12\x16\n\x06folder\x18\x04 \x01(\tR\x06folder\x12\x1e\n\nunfinished\x18\x05 \x01(\x08R\nunfinished\x122\n\x08possible\x18\x06 \x03(\x0e2\x16.portico.v1.ReviewModeR\x08possible\x12\x12\n\x04hint\x18\x07 \x01(\tR\x04hint\x12\x1f\n\x0bin_settings\x18\x08 \x01(\x08R\ninSettings\x12%\n\x0ehas_repository\x18\t \x01(\x08R\rhasRepository"<\n\x1bInitializeRepositoryRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\x1e\n\x1cInitializeRepositoryResponse"a\n\x14SetReviewModeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12*\n\x04mode\x18\x02 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"L\n\x15SetReviewModeResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x80\x01\n\x13FinishReviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06ending\x18\x02 \x01(\x0e2\x18.portico.v1.ReviewEndingR\x06ending\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"b\n\x14FinishReviewResponse\x12\x16\n\x06commit\x18\x01 \x01(\tR\x06commit\x12\x1c\n\treference\x18\x02 \x01(\tR\treference\x12\x14\n\x05notes\x18\x03 \x03(\tR\x05notes"\x87\x01\n\x13AttachEditorRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n\x07folders\x18\x02 \x03(\tR\x07folders\x12B\n\x0ccapabilities\x18\x03 \x01(\x0b2\x1e.portico.v1.EditorCapabilitiesR\x0ccapabilities"z\n\x12EditorCapabilities\x12\x18\n\x07buffers\x18\x01 \x01(\x08R\x07buffers\x12\x14\n\x05edits\x18\x02 \x01(\x08R\x05edits\x12\x18\n\x07lookups\x18\x03 \x01(\x08R\x07lookups\x12\x1a\n\x08commands\x18\x04 \x01(\x08R\x08commands"\x8c\x02\n\x14AttachEditorResponse\x128\n\x08attached\x18\x01 \x01(\x0b2\x1a.portico.v1.EditorAttachedH\x00R\x08attached\x125\n\x07request\x18\x02 \x01(\x0b2\x19.portico.v1.EditorRequestH\x00R\x07request\x12B\n\tcancelled\x18\x03 \x01(\x0b2".portico.v1.EditorRequestCancelledH\x00R\tcancelled\x125\n\theartbeat\x18\x04 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"-\n\x0eEditorAttached\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId"7\n\x16EditorRequestCancelled\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId"\x87\x03\n\rEditorRequest\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1d\n\nsession_id\x18\x02 \x01(\tR\tsessionId\x129\n\x0bread_buffer\x18\x03 \x01(\x0b2\x16.portico.v1.ReadBufferH\x00R\nreadBuffer\x129\n\x0bapply_edits\x18\x04 \x01(\x0b2\x16.portico.v1.ApplyEditsH\x00R\napplyEdits\x122\n\x06lookup\x18\x05 \x01(\x0b2\x18.portico.v1.EditorLookupH\x00R\x06lookup\x12H\n\x10dispatch_command\x18\x06 \x01(\x0b2\x1b.portico.v1.DispatchCommandH\x00R\x0fdispatchCommand\x129\n\x0binvoke_tool\x18\x07 \x01(\x0b2\x16.portico.v1.InvokeToolH\x00R\ninvokeToolB\t\n\x07request"?\n\nInvokeTool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n\ninput_json\x18\x02 \x01(\tR\tinputJson" \n\nReadBuffer\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path"P\n\nApplyEdits\x12\x14\n\x05label\x18\x01 \x01(\tR\x05label\x12,\n\x05files\x18\x02 \x03(\x0b2\x16.portico.v1.EditedFileR\x05files"y\n\nEditedFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1f\n\x08expected\x18\x02 \x01(\tH\x00R\x08expected\x88\x01\x01\x12\x1d\n\x07content\x18\x03 \x01(\tH\x01R\x07content\x88\x01\x01B\x0b\n\t_expectedB\n\n\x08_content"\x96\x01\n\x0cEditorLookup\x120\n\x04kind\x18\x01 \x01(\x0e2\x1c.portico.v1.EditorLookupKindR\x04kind\x12\x12\n\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n\x04line\x18\x03 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x04 \x01(\x05R\x06column\x12\x14\n\x05query\x18\x05 \x01(\tR\x05query"S\n\x0fDispatchCommand\x12\x18\n\x07command\x18\x01 \x01(\tR\x07command\x12\x10\n\x03cwd\x18\x02 \x01(\tR\x03cwd\x12\x14\n\x05title\x18\x03 \x01(\tR\x05title"\xda\x02\n\x0bEditorReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x120\n\x06buffer\x18\x02 \x01(\x0b2\x16.portico.v1.BufferTextH\x00R\x06buffer\x120\n\x05edits\x18\x03 \x01(\x0b2\x18.portico.v1.EditsAppliedH\x00R\x05edits\x128\n\x08findings\x18\x04 \x01(\x0b2\x1a.portico.v1.EditorFindingsH\x00R\x08findings\x129\n\x07command\x18\x05 \x01(\x0b2\x1d.portico.v1.CommandDispatchedH\x00R\x07command\x12\x1a\n\x07failure\x18\x06 \x01(\tH\x00R\x07failure\x12-\n\x04tool\x18\x07 \x01(\x0b2\x17.portico.v1.ToolInvokedH\x00R\x04toolB\x08\n\x06result"Q\n\x0bToolInvoked\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12.\n\x06images\x18\x02 \x03(\x0b2\x16.portico.v1.ModelImageR\x06images".\n\nBufferText\x12\x17\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x88\x01\x01B\x07\n\x05_text"_\n\x0cEditsApplied\x12\x18\n\x07applied\x18\x01 \x01(\x08R\x07applied\x12\x18\n\x07changed\x18\x02 \x03(\tR\x07changed\x12\x1b\n\tnot_saved\x18\x03 \x03(\tR\x08notSaved"\x8c\x01\n\x0eEditorFindings\x12.\n\x06places\x18\x01 \x03(\x0b2\x16.portico.v1.FoundPlaceR\x06places\x124\n\x08problems\x18\x02 \x03(\x0b2\x18.portico.v1.FoundProblemR\x08problems\x12\x14\n\x05words\x18\x03 \x01(\tR\x05words"\xc6\x01\n\nFoundPlace\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x03 \x01(\x05R\x06column\x12\x19\n\x08end_line\x18\x04 \x01(\x05R\x07endLine\x12\x1d\n\nend_column\x18\x05 \x01(\x05R\tendColumn\x12\x12\n\x04name\x18\x06 \x01(\tR\x04name\x12\x16\n\x06detail\x18\x07 \x01(\tR\x06detail\x12\x12\n\x04text\x18\x08 \x01(\tR\x04text"\xb9\x01\n\x0cFoundProblem\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x03 \x01(\x05R\x06column\x127\n\x08severity\x18\x04 \x01(\x0e2\x1b.portico.v1.ProblemSeverityR\x08severity\x12\x18\n\x07message\x18\x05 \x01(\tR\x07message\x12\x16\n\x06source\x18\x06 \x01(\tR\x06source"]\n\x11CommandDispatched\x12\x12\n\x04sent\x18\x01 \x01(\x08R\x04sent\x12\x1a\n\x08terminal\x18\x02 \x01(\tR\x08terminal\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"^\n\x0bEditorState\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId\x12\x18\n\x07unsaved\x18\x02 \x03(\tR\x07unsaved\x12\x18\n\x07focused\x18\x03 \x01(\x08R\x07focused"\x95\x01\n\x0bEditorTools\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId\x12\x1d\n\nsession_id\x18\x02 \x01(\tR\tsessionId\x12,\n\x05tools\x18\x03 \x03(\x0b2\x16.portico.v1.EditorToolR\x05tools\x12\x1c\n\twithdrawn\x18\x04 \x01(\x08R\twithdrawn"\\\n\x0eEditorProblems\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId\x12-\n\x05files\x18\x02 \x03(\x0b2\x17.portico.v1.ProblemListR\x05files"W\n\x0bProblemList\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x124\n\x08problems\x18\x02 \x03(\x0b2\x18.portico.v1.FoundProblemR\x08problems"c\n\nEditorTool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x1f\n\x0bschema_json\x18\x03 \x01(\tR\nschemaJson*\x8d\x01\n\nReviewMode\x12\x1b\n\x17REVIEW_MODE_UNSPECIFIED\x10\x00\x12\x16\n\x12REVIEW_MODE_DIRECT\x10\x01\x12\x18\n\x14REVIEW_MODE_PROPOSAL\x10\x02\x12\x16\n\x12REVIEW_MODE_BRANCH\x10\x03\x12\x18\n\x14REVIEW_MODE_WORKTREE\x10\x04*\xbf\x01\n\x0bMessageKind\x12\x1c\n\x18MESSAGE_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13MESSAGE_KIND_PROMPT\x10\x01\x12\x17\n\x13MESSAGE_KIND_ANSWER\x10\x02\x12\x18\n\x14MESSAGE_KIND_THOUGHT\x10\x03\x12\x15\n\x11MESSAGE_KIND_TOOL\x10\x04\x12\x17\n\x13MESSAGE_KIND_NOTICE\x10\x05\x12\x16\n\x12MESSAGE_KIND_ERROR\x10\x06*a\n\x0cExportFormat\x12\x1d\n\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x1a\n\x16EXPORT_FORMAT_MARKDOWN\x10\x01\x12\x16\n\x12EXPORT_FORMAT_JSON\x10\x02*P\n\x08WhenBusy\x12\x19\n\x15WHEN_BUSY_UNSPECIFIED\x10\x00\x12\x14\n\x10WHEN_BUSY_REFUSE\x10\x01\x12\x13\n\x0fWHEN_BUSY_QUEUE\x10\x02*\x98\x01\n\x0eComponentState\x12\x1f\n\x1bCOMPONENT_STATE_UNSPECIFIED\x10\x00\x12\x16\n\x12COMPONENT_STATE_ON\x10\x01\x12\x17\n\x13COMPONENT_STATE_OFF\x10\x02\x12\x18\n\x14COMPONENT_STATE_IDLE\x10\x03\x12\x1a\n\x16COMPONENT_STATE_FAILED\x10\x04*u\n\nKeyVerdict\x12\x1b\n\x17KEY_VERDICT_UNSPECIFIED\x10\x00\x12\x18\n\x14KEY_VERDICT_ACCEPTED\x10\x01\x12\x17\n\x13KEY_VERDICT_REFUSED\x10\x02\x12\x17\n\x13KEY_VERDICT_UNKNOWN\x10\x03*V\n\tModelRole\x12\x1a\n\x16MODEL_ROLE_UNSPECIFIED\x10\x00\x12\x13\n\x0fMODEL_ROLE_USER\x10\x01\x12\x18\n\x14MODEL_ROLE_ASSISTANT\x10\x02*b\n\x0cSecretKeeper\x12\x1d\n\x19SECRET_KEEPER_UNSPECIFIED\x10\x00\x12\x19\n\x15SECRET_KEEPER_KEYRING\x10\x01\x12\x18\n\x14SECRET_KEEPER_MEMORY\x10\x02*~\n\x0cPromptOrigin\x12\x1d\n\x19PROMPT_ORIGIN_UNSPECIFIED\x10\x00\x12\x1b\n\x17PROMPT_ORIGIN_WORKSPACE\x10\x01\x12\x16\n\x12PROMPT_ORIGIN_USER\x10\x02\x12\x1a\n\x16PROMPT_ORIGIN_BUILT_IN\x10\x03*\xa3\x01\n\nSkillState\x12\x1b\n\x17SKILL_STATE_UNSPECIFIED\x10\x00\x12\x12\n\x0eSKILL_STATE_ON\x10\x01\x12\x1b\n\x17SKILL_STATE_NOT_ALLOWED\x10\x02\x12\x17\n\x13SKILL_STATE_CHANGED\x10\x03\x12\x16\n\x12SKILL_STATE_DENIED\x10\x04\x12\x16\n\x12SKILL_STATE_BROKEN\x10\x05*`\n\x0cConflictSide\x12\x1d\n\x19CONFLICT_SIDE_UNSPECIFIED\x10\x00\x12\x18\n\x14CONFLICT_SIDE_PERSON\x10\x01\x12\x17\n\x13CONFLICT_SIDE_AGENT\x10\x02*\x93\x01\n\x0cReviewEnding\x12\x1d\n\x19REVIEW_ENDING_UNSPECIFIED\x10\x00\x12\x17\n\x13REVIEW_ENDING_MERGE\x10\x01\x12\x18\n\x14REVIEW_ENDING_SQUASH\x10\x02\x12\x16\n\x12REVIEW_ENDING_KEEP\x10\x03\x12\x19\n\x15REVIEW_ENDING_DISCARD\x10\x04*\xde\x01\n\x10EditorLookupKind\x12"\n\x1eEDITOR_LOOKUP_KIND_UNSPECIFIED\x10\x00\x12!\n\x1dEDITOR_LOOKUP_KIND_DEFINITION\x10\x01\x12!\n\x1dEDITOR_LOOKUP_KIND_REFERENCES\x10\x02\x12\x1e\n\x1aEDITOR_LOOKUP_KIND_SYMBOLS\x10\x03\x12\x1c\n\x18EDITOR_LOOKUP_KIND_HOVER\x10\x04\x12"\n\x1eEDITOR_LOOKUP_KIND_DIAGNOSTICS\x10\x05*\xaa\x01\n\x0fProblemSeverity\x12 \n\x1cPROBLEM_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n\x16PROBLEM_SEVERITY_ERROR\x10\x01\x12\x1c\n\x18PROBLEM_SEVERITY_WARNING\x10\x02\x12 \n\x1cPROBLEM_SEVERITY_INFORMATION\x10\x03\x12\x19\n\x15PROBLEM_SEVERITY_HINT\x10\x042\xe0*\n\x0cAgentService\x12T\n\rGetServerInfo\x12 .portico.v1.GetServerInfoRequest\x1a!.portico.v1.GetServerInfoResponse\x12Q\n\x0cStartSession\x12\x1f.portico.v1.StartSessionRequest\x1a .portico.v1.StartSessionResponse\x12Q\n\x0cListSessions\x12\x1f.portico.v1.ListSessionsRequest\x1a .portico.v1.ListSessionsResponse\x12W\n\x0eSearchSessions\x12!.portico.v1.SearchSessionsRequest\x1a".portico.v1.SearchSessionsResponse\x12V\n\rWatchSessions\x12 .portico.v1.WatchSessionsRequest\x1a!.portico.v1.WatchSessionsResponse0\x01\x12K\n\nGetSession\x12\x1d.portico.v1.GetSessionRequest\x1a\x1e.portico.v1.GetSessionResponse\x12N\n\x0bGetTimeline\x12\x1e.portico.v1.GetTimelineRequest\x1a\x1f.portico.v1.GetTimelineResponse\x12T\n\rResumeSession\x12 .portico.v1.ResumeSessionRequest\x1a!.portico.v1.ResumeSessionResponse\x12N\n\x0bDiscardTurn\x12\x1e.portico.v1.DiscardTurnRequest\x1a\x1f.portico.v1.DiscardTurnResponse\x12N\n\x0bForkSession\x12\x1e.portico.v1.ForkSessionRequest\x1a\x1f.portico.v1.ForkSessionResponse\x12W\n\x0eHandOffSession\x12!.portico.v1.HandOffSessionRequest\x1a".portico.v1.HandOffSessionResponse\x12T\n\rUpdateSession\x12 .portico.v1.UpdateSessionRequest\x1a!.portico.v1.UpdateSessionResponse\x12Q\n\x0cClearSession\x12\x1f.portico.v1.ClearSessionRequest\x1a .portico.v1.ClearSessionResponse\x12T\n\rExportSession\x12 .portico.v1.ExportSessionRequest\x1a!.portico.v1.ExportSessionResponse\x12o\n\x16GetConversationPreview\x12).portico.v1.GetConversationPreviewRequest\x1a*.portico.v1.GetConversationPreviewResponse\x12A\n\x06Invoke\x12\x19.portico.v1.InvokeRequest\x1a\x1a.portico.v1.InvokeResponse0\x01\x12Q\n\x0cSubmitPrompt\x12\x1f.portico.v1.SubmitPromptRequest\x1a .portico.v1.SubmitPromptResponse\x12E\n\x08StopTurn\x12\x1b.portico.v1.StopTurnRequest\x1a\x1c.portico.v1.StopTurnResponse\x12N\n\x0bStopCommand\x12\x1e.portico.v1.StopCommandRequest\x1a\x1f.portico.v1.StopCommandResponse\x12>\n\x05Watch\x12\x18.portico.v1.WatchRequest\x1a\x19.portico.v1.WatchResponse0\x01\x12`\n\x11SubmitClientEvent\x12$.portico.v1.SubmitClientEventRequest\x1a%.portico.v1.SubmitClientEventResponse\x12]\n\x10SetSessionConfig\x12#.portico.v1.SetSessionConfigRequest\x1a$.portico.v1.SetSessionConfigResponse\x12W\n\x0eListComponents\x12!.portico.v1.ListComponentsRequest\x1a".portico.v1.ListComponentsResponse\x12]\n\x10SwitchComponents\x12#.portico.v1.SwitchComponentsRequest\x1a$.portico.v1.SwitchComponentsResponse\x12T\n\rCallExtension\x12 .portico.v1.CallExtensionRequest\x1a!.portico.v1.CallExtensionResponse\x12K\n\nListAgents\x12\x1d.portico.v1.ListAgentsRequest\x1a\x1e.portico.v1.ListAgentsResponse\x12T\n\rListScenarios\x12 .portico.v1.ListScenariosRequest\x1a!.portico.v1.ListScenariosResponse\x12T\n\rListProviders\x12 .portico.v1.ListProvidersRequest\x1a!.portico.v1.ListProvidersResponse\x12T\n\rCheckProvider\x12 .portico.v1.CheckProviderRequest\x1a!.portico.v1.CheckProviderResponse\x12]\n\x10FindModelServers\x12#.portico.v1.FindModelServersRequest\x1a$.portico.v1.FindModelServersResponse\x12K\n\nListModels\x12\x1d.portico.v1.ListModelsRequest\x1a\x1e.portico.v1.ListModelsResponse\x12V\n\rCompleteModel\x12 .portico.v1.CompleteModelRequest\x1a!.portico.v1.CompleteModelResponse0\x01\x12J\n\tPullModel\x12\x1c.portico.v1.PullModelRequest\x1a\x1d.portico.v1.PullModelResponse0\x01\x12S\n\x0cAttachEditor\x12\x1f.portico.v1.AttachEditorRequest\x1a .portico.v1.AttachEditorResponse0\x01\x12`\n\x11AuthenticateAgent\x12$.portico.v1.AuthenticateAgentRequest\x1a%.portico.v1.AuthenticateAgentResponse\x12H\n\tSetSecret\x12\x1c.portico.v1.SetSecretRequest\x1a\x1d.portico.v1.SetSecretResponse\x12H\n\tFindFiles\x12\x1c.portico.v1.FindFilesRequest\x1a\x1d.portico.v1.FindFilesResponse\x12Z\n\x0fListSuggestions\x12".portico.v1.ListSuggestionsRequest\x1a#.portico.v1.ListSuggestionsResponse\x12N\n\x0bListPrompts\x12\x1e.portico.v1.ListPromptsRequest\x1a\x1f.portico.v1.ListPromptsResponse\x12H\n\tGetPrompt\x12\x1c.portico.v1.GetPromptRequest\x1a\x1d.portico.v1.GetPromptResponse\x12J\n\tRunPrompt\x12\x1c.portico.v1.RunPromptRequest\x1a\x1d.portico.v1.RunPromptResponse0\x01\x12i\n\x14SaveSessionVariables\x12\'.portico.v1.SaveSessionVariablesRequest\x1a(.portico.v1.SaveSessionVariablesResponse\x12E\n\x08GetTodos\x12\x1b.portico.v1.GetTodosRequest\x1a\x1c.portico.v1.GetTodosResponse\x12K\n\nWriteTodos\x12\x1d.portico.v1.WriteTodosRequest\x1a\x1e.portico.v1.WriteTodosResponse\x12N\n\x0bGetProposal\x12\x1e.portico.v1.GetProposalRequest\x1a\x1f.portico.v1.GetProposalResponse\x12f\n\x13GetProposalProblems\x12&.portico.v1.GetProposalProblemsRequest\x1a\'.portico.v1.GetProposalProblemsResponse\x12T\n\rApplyProposal\x12 .portico.v1.ApplyProposalRequest\x1a!.portico.v1.ApplyProposalResponse\x12Z\n\x0fDiscardProposal\x12".portico.v1.DiscardProposalRequest\x1a#.portico.v1.DiscardProposalResponse\x12H\n\tUndoApply\x12\x1c.portico.v1.UndoApplyRequest\x1a\x1d.portico.v1.UndoApplyResponse\x12`\n\x11GetRevisionPrompt\x12$.portico.v1.GetRevisionPromptRequest\x1a%.portico.v1.GetRevisionPromptResponse\x12Z\n\x0fListCheckpoints\x12".portico.v1.ListCheckpointsRequest\x1a#.portico.v1.ListCheckpointsResponse\x12`\n\x11GetCheckpointDiff\x12$.portico.v1.GetCheckpointDiffRequest\x1a%.portico.v1.GetCheckpointDiffResponse\x12`\n\x11RestoreCheckpoint\x12$.portico.v1.RestoreCheckpointRequest\x1a%.portico.v1.RestoreCheckpointResponse\x12Z\n\x0fGetReviewStatus\x12".portico.v1.GetReviewStatusRequest\x1a#.portico.v1.GetReviewStatusResponse\x12T\n\rSetReviewMode\x12 .portico.v1.SetReviewModeRequest\x1a!.portico.v1.SetReviewModeResponse\x12i\n\x14InitializeRepository\x12\'.portico.v1.InitializeRepositoryRequest\x1a(.portico.v1.InitializeRepositoryResponse\x12Q\n\x0cFinishReview\x12\x1f.portico.v1.FinishReviewRequest\x1a .portico.v1.FinishReviewResponse\x12N\n\x0bGetSettings\x12\x1e.portico.v1.GetSettingsRequest\x1a\x1f.portico.v1.GetSettingsResponse\x12N\n\x0bSetSettings\x12\x1e.portico.v1.SetSettingsRequest\x1a\x1f.portico.v1.SetSettingsResponse\x12K\n\nListSkills\x12\x1d.portico.v1.ListSkillsRequest\x1a\x1e.portico.v1.ListSkillsResponse\x12N\n\x0bDecideSkill\x12\x1e.portico.v1.DecideSkillRequest\x1a\x1f.portico.v1.DecideSkillResponse\x12T\n\rListApprovals\x12 .portico.v1.ListApprovalsRequest\x1a!.portico.v1.ListApprovalsResponse\x12N\n\x0bPreviewRule\x12\x1e.portico.v1.PreviewRuleRequest\x1a\x1f.portico.v1.PreviewRuleResponse\x12W\n\x0eRevokeApproval\x12!.portico.v1.RevokeApprovalRequest\x1a".portico.v1.RevokeApprovalResponseb\x06proto3',
     [
         timestamp_pb.desc(),
         events_pb.desc(),
@@ -3729,6 +4100,8 @@ _DESC = file_desc(
         "ForkSessionResponse": ForkSessionResponse,
         "HandOffSessionRequest": HandOffSessionRequest,
         "HandOffSessionResponse": HandOffSessionResponse,
+        "UpdateSessionRequest": UpdateSessionRequest,
+        "UpdateSessionResponse": UpdateSessionResponse,
         "ClearSessionRequest": ClearSessionRequest,
         "ClearSessionResponse": ClearSessionResponse,
         "ExportSessionRequest": ExportSessionRequest,
@@ -3753,6 +4126,7 @@ _DESC = file_desc(
         "QuestionReply": QuestionReply,
         "DraftChange": DraftChange,
         "QueueRemoval": QueueRemoval,
+        "QueueChange": QueueChange,
         "SetSessionConfigRequest": SetSessionConfigRequest,
         "SetSessionConfigResponse": SetSessionConfigResponse,
         "ListComponentsRequest": ListComponentsRequest,
@@ -3772,6 +4146,12 @@ _DESC = file_desc(
         "ListProvidersResponse": ListProvidersResponse,
         "Provider": Provider,
         "ModelDownload": ModelDownload,
+        "ModelServer": ModelServer,
+        "CheckProviderRequest": CheckProviderRequest,
+        "CheckProviderResponse": CheckProviderResponse,
+        "FindModelServersRequest": FindModelServersRequest,
+        "FindModelServersResponse": FindModelServersResponse,
+        "FoundModelServer": FoundModelServer,
         "PullModelRequest": PullModelRequest,
         "PullModelResponse": PullModelResponse,
         "ListModelsRequest": ListModelsRequest,
@@ -3792,6 +4172,9 @@ _DESC = file_desc(
         "FindFilesRequest": FindFilesRequest,
         "FindFilesResponse": FindFilesResponse,
         "FoundFile": FoundFile,
+        "ListSuggestionsRequest": ListSuggestionsRequest,
+        "ListSuggestionsResponse": ListSuggestionsResponse,
+        "Suggestion": Suggestion,
         "ListPromptsRequest": ListPromptsRequest,
         "ListPromptsResponse": ListPromptsResponse,
         "KeptPrompt": KeptPrompt,
@@ -3803,6 +4186,8 @@ _DESC = file_desc(
         "RunPromptRequest": RunPromptRequest,
         "RunPromptResponse": RunPromptResponse,
         "PromptRunResult": PromptRunResult,
+        "SaveSessionVariablesRequest": SaveSessionVariablesRequest,
+        "SaveSessionVariablesResponse": SaveSessionVariablesResponse,
         "GetTodosRequest": GetTodosRequest,
         "GetTodosResponse": GetTodosResponse,
         "WriteTodosRequest": WriteTodosRequest,
@@ -3820,6 +4205,8 @@ _DESC = file_desc(
         "ListApprovalsRequest": ListApprovalsRequest,
         "ListApprovalsResponse": ListApprovalsResponse,
         "Approval": Approval,
+        "PreviewRuleRequest": PreviewRuleRequest,
+        "PreviewRuleResponse": PreviewRuleResponse,
         "RevokeApprovalRequest": RevokeApprovalRequest,
         "RevokeApprovalResponse": RevokeApprovalResponse,
         "GetProposalRequest": GetProposalRequest,
@@ -3846,6 +4233,8 @@ _DESC = file_desc(
         "RestoreCheckpointResponse": RestoreCheckpointResponse,
         "GetReviewStatusRequest": GetReviewStatusRequest,
         "GetReviewStatusResponse": GetReviewStatusResponse,
+        "InitializeRepositoryRequest": InitializeRepositoryRequest,
+        "InitializeRepositoryResponse": InitializeRepositoryResponse,
         "SetReviewModeRequest": SetReviewModeRequest,
         "SetReviewModeResponse": SetReviewModeResponse,
         "FinishReviewRequest": FinishReviewRequest,
@@ -3880,6 +4269,7 @@ _DESC = file_desc(
         "ExportFormat": ExportFormat,
         "WhenBusy": WhenBusy,
         "ComponentState": ComponentState,
+        "KeyVerdict": KeyVerdict,
         "ModelRole": ModelRole,
         "SecretKeeper": SecretKeeper,
         "PromptOrigin": PromptOrigin,

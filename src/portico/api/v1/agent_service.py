@@ -15,7 +15,7 @@ from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
 from connectrpc.server import ConnectASGIApplication, DEFAULT_READ_MAX_BYTES, Endpoint
 from protobuf import DescService
 from . import agent_pb
-from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DecideSkillRequest, DecideSkillResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalProblemsRequest, GetProposalProblemsResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, ListSkillsRequest, ListSkillsResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, RunPromptRequest, RunPromptResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, CheckProviderRequest, CheckProviderResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DecideSkillRequest, DecideSkillResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FindModelServersRequest, FindModelServersResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalProblemsRequest, GetProposalProblemsResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InitializeRepositoryRequest, InitializeRepositoryResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, ListSkillsRequest, ListSkillsResponse, ListSuggestionsRequest, ListSuggestionsResponse, PreviewRuleRequest, PreviewRuleResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, RunPromptRequest, RunPromptResponse, SaveSessionVariablesRequest, SaveSessionVariablesResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, UpdateSessionRequest, UpdateSessionResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable
     from connectrpc.codec import Codec
@@ -56,6 +56,9 @@ class AgentService(Protocol):
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def hand_off_session(self, request: HandOffSessionRequest, ctx: RequestContext[HandOffSessionRequest, HandOffSessionResponse], /) -> HandOffSessionResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def update_session(self, request: UpdateSessionRequest, ctx: RequestContext[UpdateSessionRequest, UpdateSessionResponse], /) -> UpdateSessionResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def clear_session(self, request: ClearSessionRequest, ctx: RequestContext[ClearSessionRequest, ClearSessionResponse], /) -> ClearSessionResponse:
@@ -106,6 +109,12 @@ class AgentService(Protocol):
     async def list_providers(self, request: ListProvidersRequest, ctx: RequestContext[ListProvidersRequest, ListProvidersResponse], /) -> ListProvidersResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
+    async def check_provider(self, request: CheckProviderRequest, ctx: RequestContext[CheckProviderRequest, CheckProviderResponse], /) -> CheckProviderResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def find_model_servers(self, request: FindModelServersRequest, ctx: RequestContext[FindModelServersRequest, FindModelServersResponse], /) -> FindModelServersResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
     async def list_models(self, request: ListModelsRequest, ctx: RequestContext[ListModelsRequest, ListModelsResponse], /) -> ListModelsResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -127,6 +136,9 @@ class AgentService(Protocol):
     async def find_files(self, request: FindFilesRequest, ctx: RequestContext[FindFilesRequest, FindFilesResponse], /) -> FindFilesResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
+    async def list_suggestions(self, request: ListSuggestionsRequest, ctx: RequestContext[ListSuggestionsRequest, ListSuggestionsResponse], /) -> ListSuggestionsResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
     async def list_prompts(self, request: ListPromptsRequest, ctx: RequestContext[ListPromptsRequest, ListPromptsResponse], /) -> ListPromptsResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -134,6 +146,9 @@ class AgentService(Protocol):
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     def run_prompt(self, request: RunPromptRequest, ctx: RequestContext[RunPromptRequest, RunPromptResponse], /) -> AsyncIterator[RunPromptResponse]:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def save_session_variables(self, request: SaveSessionVariablesRequest, ctx: RequestContext[SaveSessionVariablesRequest, SaveSessionVariablesResponse], /) -> SaveSessionVariablesResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_todos(self, request: GetTodosRequest, ctx: RequestContext[GetTodosRequest, GetTodosResponse], /) -> GetTodosResponse:
@@ -175,6 +190,9 @@ class AgentService(Protocol):
     async def set_review_mode(self, request: SetReviewModeRequest, ctx: RequestContext[SetReviewModeRequest, SetReviewModeResponse], /) -> SetReviewModeResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
+    async def initialize_repository(self, request: InitializeRepositoryRequest, ctx: RequestContext[InitializeRepositoryRequest, InitializeRepositoryResponse], /) -> InitializeRepositoryResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
     async def finish_review(self, request: FinishReviewRequest, ctx: RequestContext[FinishReviewRequest, FinishReviewResponse], /) -> FinishReviewResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -191,6 +209,9 @@ class AgentService(Protocol):
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def list_approvals(self, request: ListApprovalsRequest, ctx: RequestContext[ListApprovalsRequest, ListApprovalsResponse], /) -> ListApprovalsResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def preview_rule(self, request: PreviewRuleRequest, ctx: RequestContext[PreviewRuleRequest, PreviewRuleResponse], /) -> PreviewRuleResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def revoke_approval(self, request: RevokeApprovalRequest, ctx: RequestContext[RevokeApprovalRequest, RevokeApprovalResponse], /) -> RevokeApprovalResponse:
@@ -334,6 +355,17 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.UNARY,
                     ),
                     function=svc.hand_off_session,
+                ),
+                "/portico.v1.AgentService/UpdateSession": Endpoint.unary(
+                    method=MethodInfo(
+                        name="UpdateSession",
+                        service_name="portico.v1.AgentService",
+                        input=UpdateSessionRequest,
+                        output=UpdateSessionResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.update_session,
                 ),
                 "/portico.v1.AgentService/ClearSession": Endpoint.unary(
                     method=MethodInfo(
@@ -511,6 +543,28 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                     ),
                     function=svc.list_providers,
                 ),
+                "/portico.v1.AgentService/CheckProvider": Endpoint.unary(
+                    method=MethodInfo(
+                        name="CheckProvider",
+                        service_name="portico.v1.AgentService",
+                        input=CheckProviderRequest,
+                        output=CheckProviderResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.check_provider,
+                ),
+                "/portico.v1.AgentService/FindModelServers": Endpoint.unary(
+                    method=MethodInfo(
+                        name="FindModelServers",
+                        service_name="portico.v1.AgentService",
+                        input=FindModelServersRequest,
+                        output=FindModelServersResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.find_model_servers,
+                ),
                 "/portico.v1.AgentService/ListModels": Endpoint.unary(
                     method=MethodInfo(
                         name="ListModels",
@@ -588,6 +642,17 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                     ),
                     function=svc.find_files,
                 ),
+                "/portico.v1.AgentService/ListSuggestions": Endpoint.unary(
+                    method=MethodInfo(
+                        name="ListSuggestions",
+                        service_name="portico.v1.AgentService",
+                        input=ListSuggestionsRequest,
+                        output=ListSuggestionsResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.list_suggestions,
+                ),
                 "/portico.v1.AgentService/ListPrompts": Endpoint.unary(
                     method=MethodInfo(
                         name="ListPrompts",
@@ -620,6 +685,17 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.SERVER_STREAM,
                     ),
                     function=svc.run_prompt,
+                ),
+                "/portico.v1.AgentService/SaveSessionVariables": Endpoint.unary(
+                    method=MethodInfo(
+                        name="SaveSessionVariables",
+                        service_name="portico.v1.AgentService",
+                        input=SaveSessionVariablesRequest,
+                        output=SaveSessionVariablesResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.save_session_variables,
                 ),
                 "/portico.v1.AgentService/GetTodos": Endpoint.unary(
                     method=MethodInfo(
@@ -764,6 +840,17 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                     ),
                     function=svc.set_review_mode,
                 ),
+                "/portico.v1.AgentService/InitializeRepository": Endpoint.unary(
+                    method=MethodInfo(
+                        name="InitializeRepository",
+                        service_name="portico.v1.AgentService",
+                        input=InitializeRepositoryRequest,
+                        output=InitializeRepositoryResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.initialize_repository,
+                ),
                 "/portico.v1.AgentService/FinishReview": Endpoint.unary(
                     method=MethodInfo(
                         name="FinishReview",
@@ -829,6 +916,17 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.UNARY,
                     ),
                     function=svc.list_approvals,
+                ),
+                "/portico.v1.AgentService/PreviewRule": Endpoint.unary(
+                    method=MethodInfo(
+                        name="PreviewRule",
+                        service_name="portico.v1.AgentService",
+                        input=PreviewRuleRequest,
+                        output=PreviewRuleResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.preview_rule,
                 ),
                 "/portico.v1.AgentService/RevokeApproval": Endpoint.unary(
                     method=MethodInfo(

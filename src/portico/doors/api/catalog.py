@@ -1,6 +1,6 @@
 """Catalog that AgentService offers besides sessions: agents, models, prompts, files, settings, secrets."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -13,11 +13,15 @@ from portico.domain.catalog import (
     AgentEntry,
     ListedScenario,
     ModelEntry,
+    ModelServerEntry,
     PromptBlank,
     PromptEntry,
+    ProviderCheck,
     ProviderEntry,
     SkillEntry,
+    Suggestion,
 )
+from portico.domain.components import SessionComponents
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
@@ -85,6 +89,10 @@ class Catalog(Protocol):
         """The agent that an existing session continues with."""
         ...
 
+    def chosen_components(self) -> SessionComponents:
+        """The components that the calling window switches on and off in its new sessions."""
+        ...
+
     async def agents(self, workspace: Path) -> Sequence[AgentEntry]: ...
 
     async def scenarios(self, workspace: Path) -> tuple[Sequence[ListedScenario], Sequence[str]]:
@@ -93,6 +101,14 @@ class Catalog(Protocol):
 
     async def providers(self, workspace: Path) -> tuple[Sequence[ProviderEntry], str]:
         """All providers, ready or not, and the default model, if any. Sends no request."""
+        ...
+
+    async def check_provider(self, workspace: Path, request: pb.CheckProviderRequest) -> ProviderCheck:
+        """Ask a provider, or a server of the person's own, about a key and its models. Stores nothing."""
+        ...
+
+    async def find_servers(self) -> Sequence[ModelServerEntry]:
+        """The servers of models on the usual ports of this machine."""
         ...
 
     async def models(self, workspace: Path) -> tuple[Sequence[ModelEntry], str]:
@@ -113,8 +129,20 @@ class Catalog(Protocol):
         """The review mode of new sessions."""
         ...
 
+    async def has_mode(self, workspace: Path) -> bool:
+        """Whether the settings choose the review mode of new sessions."""
+        ...
+
     async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[PathMatch]:
         """Files whose path matches, best first; the likeliest files for an empty query."""
+        ...
+
+    async def files(self, workspace: Path) -> Sequence[str]:
+        """All files of a folder that are not ignored or private."""
+        ...
+
+    async def suggestions(self, workspace: Path, commands: frozenset[str]) -> Sequence[Suggestion]:
+        """Things to do that fit a folder, by the slash commands of the agent where it has them."""
         ...
 
     async def prompts(self, workspace: Path) -> Sequence[PromptEntry]:
@@ -127,6 +155,10 @@ class Catalog(Protocol):
 
     async def prepare_run(self, workspace: Path, request: pb.RunPromptRequest) -> PromptRunPlan:
         """Fill in a prompt and prepare its run. InvalidInput if it cannot be used, or a value is wrong."""
+        ...
+
+    async def save_variables(self, workspace: Path, values: Mapping[str, str]) -> Path:
+        """Save session variables in the file that the settings name; returns its path. InvalidInput without one."""
         ...
 
     async def settings(self, workspace: Path) -> tuple[Sequence[SettingDescription], Sequence[str]]:

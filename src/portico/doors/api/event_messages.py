@@ -109,6 +109,8 @@ def to_permission(request: events.PermissionRequested) -> pb.PermissionRequested
         locations=to_locations(request.locations),
         input_json=raw_json(request.input),
         scopes=[to_enum(pb.PermissionScope, scope) for scope in request.scopes],
+        wider_rule=request.wider_rule or "",
+        risks=[to_enum(pb.PermissionRisk, risk) for risk in request.risks],
         rule=request.rule or "",
     )
 
@@ -285,7 +287,7 @@ def _components_updated(payload: events.ComponentsUpdated) -> pb.ComponentsUpdat
 
 
 def _title_updated(payload: events.TitleUpdated) -> pb.TitleUpdated:
-    return pb.TitleUpdated(title=payload.title)
+    return pb.TitleUpdated(title=payload.title, by_person=payload.by_person)
 
 
 def _checkpoint_created(payload: events.CheckpointCreated) -> pb.CheckpointCreated:

@@ -41,6 +41,7 @@ class PromptCalls(ReviewCalls):
         session_id = await self._service.start(
             workspace, plan.spec, mode=plan.mode, reads_only=plan.reads_only
         )
+        await self.switch_chosen(session_id)
         last: Event | None = None
         try:
             turn = self.turn_queue.send(session_id, plan.prompt)
@@ -60,6 +61,13 @@ class PromptCalls(ReviewCalls):
                 # A later turn of this session gets an agent with the usual limits.
                 await self.turn_queue.release(session_id)
             yield pb.RunPromptResponse(update=one_of("result", result))
+
+    async def save_session_variables(
+        self, request: pb.SaveSessionVariablesRequest, _: Context, /
+    ) -> pb.SaveSessionVariablesResponse:
+        folder = await self._folder(request.workspace)
+        path = await self._catalog.save_variables(folder, dict(request.values))
+        return pb.SaveSessionVariablesResponse(path=str(path))
 
     async def _folder(self, workspace: str) -> Path:
         """The folder of a request, or the server's. It may be gone. Raises InvalidInput for an invalid path."""

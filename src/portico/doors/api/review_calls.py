@@ -1,6 +1,7 @@
 """AgentService methods for proposals, checkpoints and review modes; they translate and delegate."""
 
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any, TypeVar
 
 from portico.api.v1 import agent_pb as pb
@@ -118,7 +119,16 @@ class ReviewCalls(SessionCalls):
     async def get_review_status(
         self, request: pb.GetReviewStatusRequest, _: Context, /
     ) -> pb.GetReviewStatusResponse:
-        return to_status(await self._reviews.status(require_session_id(request.session_id)))
+        summary = await self._service.show(require_session_id(request.session_id))
+        in_settings = await self._catalog.has_mode(Path(summary.workspace))
+        return to_status(await self._reviews.status(summary.session_id), in_settings=in_settings)
+
+    async def initialize_repository(
+        self, request: pb.InitializeRepositoryRequest, _: Context, /
+    ) -> pb.InitializeRepositoryResponse:
+        name = require_session_id(request.session_id)
+        await self._decided(self._reviews.initialize_repository(name), name)
+        return pb.InitializeRepositoryResponse()
 
     async def set_review_mode(
         self, request: pb.SetReviewModeRequest, _: Context, /

@@ -125,7 +125,7 @@ def to_restored(restored: CheckpointRestored) -> events_pb.CheckpointRestored:
     )
 
 
-def to_status(status: ReviewModeStatus) -> pb.GetReviewStatusResponse:
+def to_status(status: ReviewModeStatus, *, in_settings: bool) -> pb.GetReviewStatusResponse:
     return pb.GetReviewStatusResponse(
         mode=to_review_mode(status.mode),
         branch=status.branch or "",
@@ -134,6 +134,8 @@ def to_status(status: ReviewModeStatus) -> pb.GetReviewStatusResponse:
         unfinished=status.unfinished,
         possible=[to_review_mode(mode) for mode in status.possible],
         hint=status.hint or "",
+        in_settings=in_settings,
+        has_repository=status.has_repository,
     )
 
 

@@ -9,6 +9,7 @@ from connectrpc.codec import proto_binary_codec
 from portico.api.fields import to_enum, to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
+from portico.conductor.permissions.rule_preview import preview_rule
 from portico.config.setting_descriptions import SettingDescription
 from portico.domain.catalog import DownloadEntry, SkillEntry
 from portico.domain.errors import InvalidInput
@@ -18,8 +19,11 @@ from portico.doors.api.prompt_calls import PromptCalls
 from portico.doors.api.session_calls import Context
 from portico.doors.api.session_messages import page_size, require_session_id
 from portico.doors.api.streams import merge_streams
+from portico.doors.api.window_header import with_window_header
+from portico.doors.http.asgi import ASGIApp
 
 FOUND_FILES = 50
+PREVIEWED_FILES = 5
 MAX_REQUEST_BYTES = 48 * 1024 * 1024
 """Fits a prompt with the largest attachments; a larger request is refused."""
 
@@ -90,6 +94,31 @@ class ApiService(PromptCalls):
             model=model,
         )
 
+    async def check_provider(
+        self, request: pb.CheckProviderRequest, _: Context, /
+    ) -> pb.CheckProviderResponse:
+        checked = await self._catalog.check_provider(await self._folder(request.workspace), request)
+        return pb.CheckProviderResponse(
+            verdict=to_enum(pb.KeyVerdict, checked.verdict),
+            detail=checked.detail,
+            models=list(checked.models),
+            provider=checked.provider,
+            address=checked.address,
+            key_variable=checked.key_variable,
+        )
+
+    async def find_model_servers(
+        self, request: pb.FindModelServersRequest, _: Context, /
+    ) -> pb.FindModelServersResponse:
+        return pb.FindModelServersResponse(
+            servers=[
+                pb.FoundModelServer(
+                    title=one.title, server=pb.ModelServer(address=one.address), models=list(one.models)
+                )
+                for one in await self._catalog.find_servers()
+            ]
+        )
+
     async def list_models(self, request: pb.ListModelsRequest, _: Context, /) -> pb.ListModelsResponse:
         models, default = await self._catalog.models(await self._folder(request.workspace))
         return pb.ListModelsResponse(
@@ -158,6 +187,19 @@ class ApiService(PromptCalls):
             files=[pb.FoundFile(path=one.path, matched=list(one.places)) for one in found]
         )
 
+    async def list_suggestions(
+        self, request: pb.ListSuggestionsRequest, _: Context, /
+    ) -> pb.ListSuggestionsResponse:
+        detail = await self._detail(require_session_id(request.session_id))
+        workspace = Path(detail.summary.workspace if detail.summary else "")
+        commands = frozenset(one.name for one in detail.commands)
+        return pb.ListSuggestionsResponse(
+            suggestions=[
+                pb.Suggestion(title=one.title, detail=one.detail, prompt=one.prompt)
+                for one in await self._catalog.suggestions(workspace, commands)
+            ]
+        )
+
     async def get_settings(self, request: pb.GetSettingsRequest, _: Context, /) -> pb.GetSettingsResponse:
         settings, problems = await self._catalog.settings(await self._folder(request.workspace))
         return pb.GetSettingsResponse(settings=[_setting(one) for one in settings], problems=list(problems))
@@ -196,6 +238,25 @@ class ApiService(PromptCalls):
             ]
         )
 
+    async def preview_rule(self, request: pb.PreviewRuleRequest, _: Context, /) -> pb.PreviewRuleResponse:
+        view = await self._service.view(require_session_id(request.session_id))
+        asked = next((one for one in view.permissions if one.request_id == request.request_id), None)
+        if asked is None:
+            raise InvalidInput(f"No permission request {request.request_id} is waiting for an answer.")
+        workspace = view.summary.workspace
+        files = await self._catalog.files(Path(workspace))
+        try:
+            preview = preview_rule(
+                request.rule, asked, agent=view.summary.agent, workspace=workspace, files=files
+            )
+        except InvalidInput as error:
+            return pb.PreviewRuleResponse(problem=f"{error.message} {error.suggestion}")
+        return pb.PreviewRuleResponse(
+            covers_request=preview.covers_request,
+            files=list(preview.files[:PREVIEWED_FILES]),
+            file_count=len(preview.files),
+        )
+
     async def revoke_approval(
         self, request: pb.RevokeApprovalRequest, _: Context, /
     ) -> pb.RevokeApprovalResponse:
@@ -213,13 +274,15 @@ def stream_paths() -> frozenset[str]:
     )
 
 
-def asgi_application(service: ApiService) -> AgentServiceASGIApplication:
+def asgi_application(service: ApiService) -> ASGIApp:
     """The service as an ASGI application that speaks Connect, gRPC-Web and gRPC."""
-    return AgentServiceASGIApplication(
-        service,
-        interceptors=[ErrorInterceptor()],
-        read_max_bytes=MAX_REQUEST_BYTES,
-        codecs=[proto_binary_codec(), BoundedJsonCodec()],
+    return with_window_header(
+        AgentServiceASGIApplication(
+            service,
+            interceptors=[ErrorInterceptor()],
+            read_max_bytes=MAX_REQUEST_BYTES,
+            codecs=[proto_binary_codec(), BoundedJsonCodec()],
+        )
     )
 
 

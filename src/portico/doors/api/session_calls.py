@@ -14,9 +14,9 @@ from msgspec import Raw
 from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_service import AgentService
-from portico.domain.components import SessionComponents
+from portico.domain.components import AS_IN_SETTINGS, SessionComponents
 from portico.domain.drafts import QueuedPrompt, SessionDraft
-from portico.domain.errors import InvalidInput
+from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
 from portico.domain.ids import SessionId
 from portico.doors.api.catalog import Catalog
@@ -89,8 +89,20 @@ class SessionCalls(AgentService):
         spec = await self._catalog.agent(request.agent, workspace)
         mode = read_review_mode(request.mode) or await self._catalog.mode(workspace)
         started = await self._service.start(workspace, spec, mode=mode, reads_only=request.reads_only)
+        await self.switch_chosen(started)
         self.turn_queue.start_agent_ahead(started)
         return pb.StartSessionResponse(session=await self._detail(started))
+
+    async def switch_chosen(self, session_id: SessionId) -> None:
+        """Switch the components of a new session as its window chooses."""
+        chosen = self._catalog.chosen_components()
+        if chosen == AS_IN_SETTINGS:
+            return
+        try:
+            await self._service.session(session_id).switch_components(chosen)
+        except PorticoError:
+            await self.turn_queue.delete(session_id)
+            raise
 
     async def list_sessions(self, request: pb.ListSessionsRequest, _: Context, /) -> pb.ListSessionsResponse:
         size = page_size(request.limit, LIST_PAGE)
@@ -162,6 +174,17 @@ class SessionCalls(AgentService):
         continuation = await self._service.hand_off(source.session_id, spec, mode=mode)
         self.turn_queue.start_agent_ahead(continuation)
         return pb.HandOffSessionResponse(session=await self._detail(continuation))
+
+    async def update_session(
+        self, request: pb.UpdateSessionRequest, _: Context, /
+    ) -> pb.UpdateSessionResponse:
+        name = require_session_id(request.session_id)
+        await self._service.show(name)
+        if request.has_field("title"):
+            await (await self.turn_queue.open(name)).rename(request.title)
+        if request.has_field("pinned"):
+            await self.drafts.pin(name, pinned=request.pinned)
+        return pb.UpdateSessionResponse(session=await self._detail(name))
 
     async def clear_session(self, request: pb.ClearSessionRequest, _: Context, /) -> pb.ClearSessionResponse:
         name = require_session_id(request.session_id)
@@ -268,6 +291,8 @@ class SessionCalls(AgentService):
                 await self.drafts.write_draft(name, said.value.text, said.value.client_id)
             case "queue_removal":
                 await self.turn_queue.remove(name, said.value.prompt_id)
+            case "queue_change":
+                await self._change_queued(name, said.value)
             case _:
                 raise InvalidInput("event is required.", suggestion="Set one of its fields.")
         return pb.SubmitClientEventResponse()
@@ -333,6 +358,11 @@ class SessionCalls(AgentService):
         await session.save_answers()
         if refused is not None:
             raise refused
+
+    async def _change_queued(self, name: SessionId, change: pb.QueueChange) -> None:
+        text = change.text if change.has_field("text") else None
+        place = change.place if change.has_field("place") else None
+        await self.drafts.change_queued(name, change.prompt_id, text=text, place=place)
 
     async def _detail(self, name: SessionId) -> pb.SessionDetail:
         detail = to_detail(await self._service.view(name), await self.drafts.get(name))

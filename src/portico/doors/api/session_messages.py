@@ -8,6 +8,7 @@ import msgspec
 from portico.api.fields import read_enum, to_enum, to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
+from portico.conductor.permissions.policy import parse_rule
 from portico.domain import codecs, events, values
 from portico.domain.components import ComponentStatus
 from portico.domain.drafts import QueuedPrompt, SessionDraft
@@ -52,6 +53,9 @@ def to_summary(listed: SessionListEntry) -> pb.SessionSummary:
         is_new=summary.last_turn is None,
         waiting=listed.waiting,
         sandbox=to_sandbox(listed.sandbox),
+        to_review=summary.to_review,
+        pinned=listed.pinned,
+        named=summary.title_from == "person",
     )
 
 
@@ -77,6 +81,7 @@ def to_detail(view: SessionView, draft: SessionDraft) -> pb.SessionDetail:
         queued=len(draft.queue),
         waiting=waiting,
         sandbox=view.sandbox,
+        pinned=draft.pinned,
     )
     detail = pb.SessionDetail(
         summary=to_summary(listed),
@@ -153,9 +158,10 @@ def read_attachment(attachment: pb.Attachment, workspace: Path) -> AttachmentSou
 
 
 def read_decision(said: pb.PermissionDecision) -> PermissionReply:
-    """A permission decision. Without an option it denies; without a scope it applies once."""
+    """A permission decision. Without an option it denies; without a scope it applies once. InvalidInput for no rule."""
     scope: values.PermissionScope = read_enum(said.scope) or "once"
-    return PermissionReply(option_id=said.option_id or None, by="person", scope=scope)
+    rule = parse_rule(said.rule).text if said.rule else None
+    return PermissionReply(option_id=said.option_id or None, by="person", scope=scope, rule=rule)
 
 
 def read_reply(reply: pb.QuestionReply) -> QuestionAnswer:

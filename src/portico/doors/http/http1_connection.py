@@ -96,7 +96,7 @@ class Http1Connection(asyncio.Protocol):
         self._unwanted = 0
         self._is_last_call = False
         self._first_bytes: bytes | None = b""
-        """What came in while it may still become either version; None once it is HTTP/1.1."""
+        """Bytes received while the version is undecided; None once it is HTTP/1.1."""
 
     @property
     def calls(self) -> int:

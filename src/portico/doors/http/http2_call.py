@@ -30,7 +30,7 @@ def build_scope(headers: list[Header]) -> Scope | None:
 _GONE: Message = {"type": "http.disconnect"}
 _BODILESS = frozenset({204, 304})
 _PAUSE_BYTES = 64 * 1024
-"""How much an app may send before other tasks get to run."""
+"""Bytes that an app may send before other tasks get to run."""
 
 
 class Http2Call:

@@ -40,7 +40,7 @@ _WINDOW = 65_535
 _LARGEST_FRAME = 16 * 1024
 _HEADER_TABLE = 4096
 _AT_ONCE = 16 * 1024
-"""How many bytes are read before the frame budget is checked."""
+"""Bytes that are read before the frame budget is checked."""
 _FLUSH_SECONDS = 5.0
 _EVERY_STREAM = 0
 

@@ -43,7 +43,7 @@ _NO_COMMIT = ""
 
 
 class FinishMethod(StrEnum):
-    """What becomes of a session's branch: merged, squashed into one commit, kept as a ref, or discarded."""
+    """The end of a session's branch: merged, squashed into one commit, kept as a ref, or discarded."""
 
     MERGE = "merge"
     SQUASH = "squash"

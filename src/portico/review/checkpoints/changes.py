@@ -112,19 +112,12 @@ def _change(
     """The change of a file or a link; None if there is none."""
     if old == new:
         return None
-    operation = (
-        ChangeOperation.CREATE
-        if old is None
-        else ChangeOperation.DELETE
-        if new is None
-        else ChangeOperation.UPDATE
-    )
     modes = tuple(None if side is None else _MODES[side[0]] for side in (old, new))
     if LINK_MODE not in modes and (modes[0] == modes[1] or modes == (None, 0o644)):
         modes = (None, None)
     return FileChange(
         path=path,
-        operation=operation,
+        operation=ChangeOperation.between(old, new),
         old=None if old is None else FileContent.of(old[1]),
         new=None if new is None else FileContent.of(new[1]),
         old_mode=modes[0],

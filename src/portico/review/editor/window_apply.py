@@ -232,7 +232,7 @@ class WindowApplier:
             name_some([self.view.shown(os.path.realpath(name)) for name in names])
             for names in (edited.not_saved, edited.changed)
         )
-        rest = f"what was changed in {left} could not be taken back" if left else "everything is as it was"
+        rest = f"the changes in {left} could not be undone" if left else "everything is as it was"
         return NotWritable(
             f"{files} could not be saved in {window.name}; {rest}.",
             suggestion="Make it writable there, or leave it out, then try again.",

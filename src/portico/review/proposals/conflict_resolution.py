@@ -149,16 +149,9 @@ def _one_sided(both: ThreeWayMerge, side: Side) -> bytes:
 
 
 def _change(path: str, found: DiskFile | None, new: bytes | None, mode: int | None) -> FileChange:
-    operation = (
-        ChangeOperation.CREATE
-        if found is None
-        else ChangeOperation.DELETE
-        if new is None
-        else ChangeOperation.UPDATE
-    )
     return FileChange(
         path=path,
-        operation=operation,
+        operation=ChangeOperation.between(found, new),
         old=None if found is None else FileContent.of(found.data),
         new=None if new is None else FileContent.of(new),
         old_mode=None if found is None else found.mode,

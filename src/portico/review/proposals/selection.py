@@ -27,7 +27,7 @@ class SelectedFile(msgspec.Struct, frozen=True):
 
 
 Selection = Sequence[SelectedFile]
-"""What a person chose. Nothing named is everything."""
+"""The files and hunks that a person selected; an empty selection means all."""
 
 
 class SplitChanges(msgspec.Struct, frozen=True):

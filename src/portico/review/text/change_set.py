@@ -20,6 +20,13 @@ class ChangeOperation(StrEnum):
     DELETE = "delete"
     RENAME = "rename"
 
+    @classmethod
+    def between(cls, old: object, new: object) -> "ChangeOperation":
+        """The operation that turns one file into another; a side is None where there is no file."""
+        if old is None:
+            return cls.CREATE
+        return cls.DELETE if new is None else cls.UPDATE
+
 
 class FileContent(msgspec.Struct, frozen=True):
     """Content of a file: digest and size, and the bytes unless they are stored elsewhere."""

@@ -120,16 +120,9 @@ class ChangeScanner:
         new = None
         if one.new is not None:
             new = FileContent(one.new.entry.digest, one.new.entry.size, one.new.data)
-        operation = (
-            ChangeOperation.CREATE
-            if old is None
-            else ChangeOperation.DELETE
-            if new is None
-            else ChangeOperation.UPDATE
-        )
         return FileChange(
             path=one.path[len(self._prefix) :],
-            operation=operation,
+            operation=ChangeOperation.between(old, new),
             old=old,
             new=new,
             old_mode=None if one.old is None else mode_of(one.old),

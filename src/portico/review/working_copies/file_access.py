@@ -18,7 +18,7 @@ from portico.review.working_copies.record import BaseEntry, Stamp
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PERMISSIONS = 0o777
 LINK_PERMISSIONS = 0o777
-"""What every link has, in the records of a working copy."""
+"""Mode of every link in the records of a working copy."""
 _CHUNK_BYTES = 1 << 20
 _TRIES = 5
 _SECOND = 1_000_000_000

@@ -45,14 +45,17 @@ class AttachResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def notices(self) -> Iterator[Notice]:
         """Notices for the person about how the session was opened."""
-        for way in self.refused_methods:
-            yield Notice(level="warning", text=way)
+        details = "\n".join(self.refused_methods) or None
         if self.forgotten:
             could_not = "fork its own session" if self.forked else "reload this conversation"
             text = f"The agent could not {could_not}, so it is given a summary of it with the next prompt."
-            yield Notice(level="warning", text=text)
+            yield Notice(level="warning", text=text, details=details)
         elif self.session.attached_by == "fork":
             yield Notice(level="info", text="The agent forked its own session; it knows the conversation.")
+        elif details is not None:
+            yield Notice(
+                level="info", text="The agent reloaded this conversation in another way.", details=details
+            )
 
 
 class HistoryListener(Protocol):

@@ -73,6 +73,11 @@ class TurnToolCalls:
         earlier = self._open.get(call.tool_call_id)
         return call if earlier is None else _completed(call, earlier)
 
+    def restart_clock(self, tool_id: str) -> None:
+        """Measure an open tool call from now on: until now a person was asked about it."""
+        if tool_id in self._open:
+            self._started[tool_id] = self._clock.monotonic()
+
     def ran(self, terminal_id: str, line: str, raw_input: Raw) -> Iterator[AnyPayload]:
         """The events of a command that the agent runs, on its tool call or on one made for it."""
         owner = self._owner_of(line)

@@ -111,6 +111,8 @@ def permission_requested(
         input=optional_raw(call.raw_input),
         scopes=offered.scopes if offered.rule is not None else (),
         rule=offered.rule,
+        wider_rule=offered.wider,
+        risks=offered.risks,
     )
 
 

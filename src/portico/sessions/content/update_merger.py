@@ -61,6 +61,7 @@ def _what_it_does(update: acp.SubagentUpdate, *, new: bool) -> str:
 
 
 MAX_HELD = 256 * 1024
+_ABOUT_COMPACTIONS = (acp.UsageUpdate, acp.CompactionUpdate, acp.CompactionSummaryChunk)
 _ABOUT_MESSAGES = ("sender_session_id", "recipient_session_id", "sender_message_id", "recipient_message_id")
 
 
@@ -147,11 +148,13 @@ class UpdateMerger:
 
     def take(self, update: acp.SessionUpdate) -> Iterator[AnyPayload]:
         """The events of an update, and those that are complete with it."""
-        if not isinstance(update, acp.SessionMessage | acp.SessionMessageChunk):
+        if self._message is not None and not isinstance(update, acp.SessionMessage | acp.SessionMessageChunk):
             yield from self._tell_message()
-        if not isinstance(update, acp.UsageUpdate | acp.CompactionUpdate | acp.CompactionSummaryChunk):
+        if self._compactions and not isinstance(update, _ABOUT_COMPACTIONS):
             yield from self._tell_compactions()
         match update:
+            case acp.AgentMessageChunk() | acp.AgentThoughtChunk():  # First: nearly all updates are text.
+                yield translation.other_update(update)
             case acp.CompactionUpdate(compaction_id=compaction_id):
                 self._compaction(compaction_id).patch(update)
                 yield from self._tell_compactions(await_usage=True)

@@ -22,10 +22,12 @@ class Backlog:
             await self._room.wait()
 
     def change(self, difference: int) -> None:
+        was_full = self._size > self._limit
         self._size += difference
-        if self._size > self._limit:
+        is_full = self._size > self._limit
+        if is_full and not was_full:
             self._room.clear()
-        else:
+        elif was_full and not is_full:
             self._room.set()
 
 

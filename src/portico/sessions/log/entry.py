@@ -31,7 +31,7 @@ class JournalEntry:
         """Merge a following payload into this entry, if it continues the same text."""
         if turn_id != self.turn_id or type(payload) is not type(self.payload):
             return False
-        if (grown := _merge_growth(self.payload, payload)) is not None:
+        if isinstance(payload, ToolUpdated) and (grown := _merge_growth(self.payload, payload)) is not None:
             self.size += size_of(grown) - size_of(self.payload)
             self.payload = grown
             return True
@@ -86,13 +86,12 @@ def _merge_growth(first: AnyPayload, second: AnyPayload) -> ToolUpdated | None:
 
 
 def _joinable_text(first: AnyPayload, second: AnyPayload) -> str | None:
+    """The text of the second payload, if it continues that of the first, which is of the same type."""
+    if isinstance(second, TextDelta | Thinking):
+        before = cast(TextDelta, first)
+        is_text = isinstance(before.block, UnsetType) and isinstance(second.block, UnsetType)
+        return second.text if is_text and before.message_id == second.message_id else None
     match first, second:
-        case (TextDelta(block=UnsetType()), TextDelta(block=UnsetType())) | (
-            Thinking(block=UnsetType()),
-            Thinking(block=UnsetType()),
-        ):
-            one, two = cast(TextDelta, first), cast(TextDelta, second)
-            return two.text if one.message_id == two.message_id else None
         case ToolUpdated(terminal=TerminalOutput() as one), ToolUpdated(terminal=TerminalOutput() as two):
             same = first.tool_id == second.tool_id and one.terminal_id == two.terminal_id
             return two.text if same and not two.ended and not one.ended else None

@@ -1,4 +1,4 @@
-"""Watch the events of a session, from the journal if it is open here, else from the store.
+"""Watches the events of a session, from the journal if it is open here, else from the store.
 
 Watchers pull page by page, so a slow one costs no memory.
 """
@@ -15,7 +15,7 @@ from portico.sessions.ports import Clock, Store
 PAGE = 500
 PAGE_BYTES = 1_000_000
 LOOK_SECONDS = 0.2
-"""How often changes by other processes are looked for."""
+"""Interval in which changes by other processes are looked for."""
 
 
 def check_after_seq(summary: SessionSummary, after_seq: int) -> None:

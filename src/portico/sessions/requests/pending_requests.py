@@ -65,6 +65,7 @@ class PendingRequests:
             raise
         finally:
             self.permissions.remove(question.request_id)
+            self._session.tools.restart_clock(question.tool_id)
             resolved = _result(waiting) or resolved
             self._record_answer(resolved)
         if resolved.by != "nobody":

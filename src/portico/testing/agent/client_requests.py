@@ -37,13 +37,7 @@ def permission(turn: ScriptedTurn, fields: Json) -> None:
         call["kind"] = fields["kind"]
     answer = turn.ask("session/request_permission", toolCall=call, options=options)
     branch, words = _decision(answer, options)
-    if branch == "cancelled":
-        if branch not in fields:
-            raise TurnCancelled
-        turn.run_to_the_end(fields[branch])
-    elif branch in fields:
-        turn.run(fields[branch])
-    else:
+    if not _ran_branch(turn, fields, branch):
         turn.say(f"permission {words}")
 
 
@@ -71,13 +65,7 @@ def elicit(turn: ScriptedTurn, fields: Json) -> None:
     failure = _failure("elicitation", answer)
     action = answer.get("result", {}).get("action")
     branch = "failed" if failure else {"accept": "accepted", "cancel": "cancelled"}.get(action, "declined")
-    if branch == "cancelled":
-        if branch not in fields:
-            raise TurnCancelled
-        turn.run_to_the_end(fields[branch])
-    elif branch in fields:
-        turn.run(fields[branch])
-    elif turn.session is not None:
+    if not _ran_branch(turn, fields, branch) and turn.session is not None:
         content = encode(answer.get("result", {}).get("content") or {}).decode()
         turn.say(failure or f"elicitation {action} {content}")
 
@@ -154,6 +142,18 @@ def duplicate_id(turn: ScriptedTurn, fields: Json) -> None:
     for _ in range(wanted):
         turn.await_answer(answers, turn.check)
     turn.say(f"{wanted} answers to one id")
+
+
+def _ran_branch(turn: ScriptedTurn, fields: Json, branch: str) -> bool:
+    """Run the steps of a branch; False if the script has none. Without any, a cancelled one ends the turn."""
+    if branch == "cancelled":
+        if branch not in fields:
+            raise TurnCancelled
+        turn.run_to_the_end(fields[branch])
+        return True
+    if branch in fields:
+        turn.run(fields[branch])
+    return branch in fields
 
 
 def _option(option: str | Json) -> Json:

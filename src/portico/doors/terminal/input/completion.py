@@ -23,6 +23,7 @@ _OWN_COMMANDS = (
         description="show, apply or discard the proposal",
         hint="diff, problems, apply, discard",
     ),
+    AgentCommand(name="tour", description="show the last tour step by step", hint="NUMBER, keep"),
     AgentCommand(name="handoff", description="continue with another agent", hint="AGENT"),
     AgentCommand(name="exit", description="exit; the session is kept"),
 )

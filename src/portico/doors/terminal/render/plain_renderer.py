@@ -42,6 +42,7 @@ from portico.doors.terminal.render.session_state import SessionState
 from portico.doors.terminal.render.tool_view import ROW_LENGTH, ToolView
 from portico.doors.terminal.review import proposal_labels
 from portico.doors.terminal.sanitizer import StreamCleaner, clean, clean_line
+from portico.doors.terminal.tour_labels import step_lines, tour_title
 
 _ERROR_TAIL = 8
 
@@ -192,6 +193,12 @@ class PlainRenderer:
                 self._note(f"  {line}")
 
     def _tool_done(self, view: ToolView) -> None:
+        if (tour := view.tour) is not None:
+            self._note(f"tour: {tour_title(tour)}")
+            for number in range(1, len(tour.steps) + 1):
+                for line in step_lines(tour, number):
+                    self._note(f"  {line[:ROW_LENGTH]}")
+            return
         state = "done" if view.success else "failed"
         self._note(f"{state}: {view.title}" + (f" ({', '.join(view.facts)})" if view.facts else ""))
         for part in view.diffs if view.success else ():

@@ -3,8 +3,10 @@
 from typing import Self
 
 import msgspec
+from msgspec import UNSET, Raw, UnsetType
 
 from portico.domain.events import ToolCompleted, ToolStarted, ToolUpdated
+from portico.domain.tours import Tour, read_tour
 from portico.domain.values import DiffPart, TerminalOutput, TextGrowth, TextPart, ToolKind, ToolPart
 from portico.doors.terminal.labels import duration, title_text
 from portico.doors.terminal.sanitizer import clean_output
@@ -31,6 +33,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     success: bool | None = None
     duration_ms: int = 0
     read_only: bool = False
+    result: Raw | UnsetType = UNSET
 
     @classmethod
     def started(cls, payload: ToolStarted, at: int, workspace: str) -> Self:
@@ -42,6 +45,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
             started_at=at,
             content=payload.content,
             read_only=payload.read_only,
+            result=payload.output,
         )
 
     def updated(self, payload: ToolUpdated | ToolCompleted) -> Self:
@@ -51,6 +55,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
             title=title_text(payload.title, workspace=self.workspace) if payload.title else self.title,
             kind=payload.tool_kind or self.kind,
             content=self.content if payload.content is None else payload.content,
+            result=self.result if isinstance(payload.output, UnsetType) else payload.output,
         )
         match payload:
             case ToolUpdated(terminal=TerminalOutput() as terminal):
@@ -65,6 +70,11 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def diffs(self) -> tuple[DiffPart, ...]:
         return tuple(part for part in self.content if isinstance(part, DiffPart))
+
+    @property
+    def tour(self) -> Tour | None:
+        """The tour that the call has presented."""
+        return read_tour(self.result)
 
     @property
     def text(self) -> str:

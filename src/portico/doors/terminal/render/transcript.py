@@ -47,7 +47,7 @@ from portico.doors.terminal import labels
 from portico.doors.terminal.layout import indented
 from portico.doors.terminal.markdown.stream import StreamedMarkdown
 from portico.doors.terminal.problem_labels import problem_lines
-from portico.doors.terminal.render import cards, question_cards
+from portico.doors.terminal.render import cards, question_cards, tour_cards
 from portico.doors.terminal.render.renderer import PromptEcho
 from portico.doors.terminal.render.session_state import SessionState
 from portico.doors.terminal.review import proposal_cards
@@ -220,6 +220,8 @@ class SessionTranscript:
         yield from self._close_answer()
         if isinstance(payload, ToolStarted):
             yield from self._close_thought(at)
+        elif (tour := view.tour) is not None:
+            yield TranscriptItem("card", (tour_cards.tour_overview(tour, self._signs),))
         else:
             seen = self._diffs_seen.pop(view.tool_id, ())
             detail = cards.tool_detail(view, self._signs, known_diffs=seen)

@@ -1,0 +1,51 @@
+"""The chat commands `/options` and `/components`: options of the agent, and components of the session."""
+
+from portico.client.client_session import ClientSession
+from portico.domain.errors import InvalidInput
+from portico.domain.events import ConfigUpdated
+from portico.domain.ids import SessionId
+from portico.domain.values import ConfigOption
+from portico.doors.terminal.render.component_list import component_lines
+from portico.doors.terminal.render.option_list import option_lines
+from portico.sessions.ports import Store
+
+OPTIONS, COMPONENTS = "/options", "/components"
+_SWITCHES = {"on": True, "off": False}
+
+
+async def run_options(
+    words: str, conversation: ClientSession, store: Store, session_id: SessionId
+) -> list[str]:
+    """Show the options of the agent, or set one; returns the lines to print."""
+    name, value = _split(words)
+    if name and not value:
+        raise InvalidInput(f"{OPTIONS} {name} needs a value.", suggestion=f"Example: {OPTIONS} mode plan")
+    if name:
+        await conversation.set_option(name, value)
+    else:
+        await conversation.connect()
+    return option_lines(await _current(store, session_id)) or ["The agent has no options."]
+
+
+async def run_components(words: str, conversation: ClientSession) -> list[str]:
+    """Show the components of the session, or switch one; returns the lines to print."""
+    name, value = _split(words)
+    if not name:
+        return component_lines(await conversation.components())
+    if (on := _SWITCHES.get(value)) is None:
+        example = f"Example: {COMPONENTS} {name} off"
+        raise InvalidInput(f"{COMPONENTS} {name} needs on or off.", suggestion=example)
+    await conversation.switch_component(name, on=on)
+    lines = component_lines(one for one in await conversation.components() if one.name == name)
+    return [*lines, "The agent has it from the next prompt on." if on else "The next prompt is without it."]
+
+
+def _split(words: str) -> tuple[str, str]:
+    """Name and value of `NAME VALUE` or `NAME=VALUE`; each may be empty."""
+    name, _, value = words.replace("=", " ", 1).strip().partition(" ")
+    return name, value.strip()
+
+
+async def _current(store: Store, session_id: SessionId) -> tuple[ConfigOption, ...]:
+    found = [event.payload for event in await store.standing(session_id)]
+    return next((payload.options for payload in found if isinstance(payload, ConfigUpdated)), ())
