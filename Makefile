@@ -72,10 +72,10 @@ check: setup
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/generate_acp.py --check
 	$(BIN)/python scripts/generate_proto.py --check
-	cd $(WEB) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
+	cd $(WEB) && npx prettier --check --cache --log-level warn . && npx eslint --cache . && npx tsc
 	cd $(WEB) && node scripts/check-names.mjs src ../$(EDITOR)/src
 	cd $(WEB) && node scripts/check-size.mjs
-	cd $(EDITOR) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
+	cd $(EDITOR) && npx prettier --check --cache --log-level warn . && npx eslint --cache . && npx tsc
 	$(BIN)/python scripts/check_names.py
 	$(BIN)/python -m scripts.draw_architecture --check
 	$(BIN)/python -m scripts.write_reference --check

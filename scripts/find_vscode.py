@@ -38,6 +38,14 @@ def find() -> str | None:
     return str(program) if program.exists() else None
 
 
+def built_in_extensions(program: str) -> Path:
+    """The folder of the extensions that are part of a code-server."""
+    inside = (Path("node_modules", "code-server", "lib"), Path("lib"))
+    above = Path(program).resolve().parents
+    places = (one / lib / "vscode" / "extensions" for one in above for lib in inside)
+    return next(place for place in places if place.is_dir())
+
+
 def install() -> None:
     place = folder()
     place.mkdir(parents=True, exist_ok=True)

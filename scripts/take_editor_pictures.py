@@ -97,7 +97,7 @@ async def _photograph(server: CodeServer, project: Path) -> None:
         )
         page = await browser.new_page(viewport=SIZE, reduced_motion="reduce")
         window = Workbench(page)
-        await window.open(server, project)
+        await window.open(server.address, project)
         await _walk(window, project)
         await browser.close()
 

@@ -3,11 +3,14 @@
     python scripts/trace_turn.py                    both walks, as text
     python scripts/trace_turn.py --json FILE        the same, for scripts/draw_architecture.py
     python scripts/trace_turn.py --program PYTHON   of another checkout, to compare
+    python scripts/trace_turn.py --settings FILE    with these settings, such as components switched off
 
 Two walks are traced, each a `/write` by Porter in proposal mode: `host` is a new session of `portico serve`, from
 StartSession to the end of its first turn; `exec` is `portico exec` from its first line to its last. A *visit* is a
-stay in one package; a *re-entry* is a visit to a package that the walk had left. Not counted: code that runs while
-a module is being imported, generated code, and the packages that every other one uses like a library.
+stay in one package; a *re-entry* is a visit to a package that the walk had left. Visits follow time, so a call that
+returns, and work of another task or thread, count as well. A *crossing* is the first call of a module by one of another
+package: what a reader follows from file to file. Not counted: code that runs while a module is being imported,
+generated code, and the packages that every other one uses like a library.
 """
 
 import argparse
@@ -65,6 +68,13 @@ class Walk(NamedTuple):
         """The packages in order, neighbours of one package taken together."""
         names = [arrival.package for arrival in self.arrivals]
         return [name for at, name in enumerate(names) if at == 0 or names[at - 1] != name]
+
+    @property
+    def crossings(self) -> int:
+        callers = ((one.caller or "").partition("/")[0] for one in self.arrivals)
+        return sum(
+            caller not in ("", one.package) for caller, one in zip(callers, self.arrivals, strict=True)
+        )
 
     @property
     def re_entries(self) -> int:
@@ -140,16 +150,16 @@ def record(output: Path, arguments: list[str], *, at_signal: bool) -> int:
         recorder.write(output)
 
 
-def trace_exec(program: str) -> Walk:
-    with _scene() as (folder, workspace, environ):
+def trace_exec(program: str, settings: str = "{}") -> Walk:
+    with _scene(settings) as (folder, workspace, environ):
         output = folder / "exec.json"
         command = _recorded(program, output, "exec", "--mode", "proposal", "--json-stream", PROMPT)
         subprocess.run(command, cwd=workspace, env=environ, check=True, stdout=subprocess.DEVNULL)
         return _read(output, "exec")
 
 
-def trace_host(program: str) -> Walk:
-    with _scene() as (folder, workspace, environ):
+def trace_host(program: str, settings: str = "{}") -> Walk:
+    with _scene(settings) as (folder, workspace, environ):
         output = folder / "host.json"
         command = _recorded(program, output, "serve", "--cwd", str(workspace), at_signal=True)
         server = subprocess.Popen(command, cwd=workspace, env=environ, stdout=subprocess.DEVNULL)
@@ -175,13 +185,16 @@ def trace_host(program: str) -> Walk:
 
 
 @contextmanager
-def _scene() -> Iterator[tuple[Path, Path, Mapping[str, str]]]:
-    """A home of its own and a git repository with one commit, which are removed again."""
+def _scene(settings: str) -> Iterator[tuple[Path, Path, Mapping[str, str]]]:
+    """A home of its own with these settings and a git repository with one commit, which are removed again."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         workspace = folder / "workspace"
         workspace.mkdir()
         (workspace / "README.md").write_text("# Example\n")
+        config = folder / "portico" / "config"
+        config.mkdir(parents=True)
+        (config / "settings.json").write_text(settings)
         identity = ("-c", "user.name=example", "-c", "user.email=example@example.com")
         for words in (("init", "-q"), ("add", "."), (*identity, "commit", "-qm", "Begin")):
             subprocess.run(["git", *words], cwd=workspace, check=True)
@@ -228,7 +241,7 @@ def _call(port: int, token: str, method: str, request: Mapping[str, str], *, str
 
 def _print(walk: Walk) -> None:
     print(f"{walk.name}: {len(walk.arrivals)} modules in {len(walk.packages)} packages")
-    print(f"  {len(walk.visits)} visits, {walk.re_entries} re-entries")
+    print(f"  {len(walk.visits)} visits, {walk.re_entries} re-entries, {walk.crossings} crossings")
     before = None
     for arrival in walk.arrivals:
         print(f"  {arrival.package if arrival.package != before else '':<12} {arrival.module}")
@@ -243,13 +256,15 @@ def main() -> int:
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write the walks there instead of printing them"
     )
+    parser.add_argument("--settings", type=Path, metavar="FILE", help="settings of the user for both walks")
     parser.add_argument("--record", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--at-signal", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("arguments", nargs="*", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.record:
         return record(options.record, options.arguments, at_signal=options.at_signal)
-    walks = [trace_host(options.program), trace_exec(options.program)]
+    settings = options.settings.read_text() if options.settings else "{}"
+    walks = [trace_host(options.program, settings), trace_exec(options.program, settings)]
     if options.json:
         options.json.write_text(json.dumps({walk.name: walk.arrivals for walk in walks}, indent=1))
     else:

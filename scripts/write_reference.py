@@ -1,4 +1,4 @@
-"""Write docs/reference from the docstrings of the public packages.
+"""Write docs/reference from the docstrings of the public packages, and from the cases of the conformance kit.
 
 python -m scripts.write_reference            write the pages
 python -m scripts.write_reference --check    fail if one is out of date
@@ -32,6 +32,36 @@ def write_page(name: str) -> str:
     for public in sorted(package.__all__):
         lines += _entry(public, getattr(package, public))
     return "\n".join(lines).rstrip() + "\n"
+
+
+def write_cases() -> str:
+    """The list of conformance cases: id, level, rule and source of each."""
+    from portico.cli.conformance import CATALOG
+
+    lines = [
+        "# Conformance cases",
+        "",
+        "<!-- Written by scripts/write_reference.py from the cases. Do not edit. -->",
+        "",
+        "What `portico conformance` tries; [how to use it](../conformance.md). Ids that begin with `ACP-` are those of the",
+        "official kit. Sources are pages of <https://agentclientprotocol.com/protocol/v1> unless they are linked.",
+        "",
+    ]
+    for kind, cases in CATALOG.items():
+        lines += [
+            f"## {kind.capitalize()}: {len(cases)} cases",
+            "",
+            "| id | level | rule | source |",
+            "|---|---|---|---|",
+        ]
+        lines += [f"| {case.id} | {case.level} | {case.rule} | {_source(case.source)} |" for case in cases]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _source(address: str) -> str:
+    pages = "https://agentclientprotocol.com/protocol/v1/"
+    return f"`{address.removeprefix(pages)}`" if address.startswith(pages) else f"<{address}>"
 
 
 def _entry(name: str, value: Any) -> Iterator[str]:
@@ -138,8 +168,9 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; fail if a page is out of date")
     check = parser.parse_args().check
     stale = []
-    for name in PACKAGES:
-        path, page = FOLDER / f"{name.rpartition('.')[2]}.md", write_page(name)
+    pages = {name.rpartition(".")[2]: write_page(name) for name in PACKAGES} | {"conformance": write_cases()}
+    for name, page in pages.items():
+        path = FOLDER / f"{name}.md"
         if check and (not path.exists() or path.read_text(encoding="utf-8") != page):
             stale.append(f"{path.relative_to(ROOT)} is out of date. Run: python -m scripts.write_reference")
         elif not check:
