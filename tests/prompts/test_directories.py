@@ -1,5 +1,6 @@
 """The directories of the settings: their order, their limits, and how often their files are read."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -130,6 +131,23 @@ def test_a_file_is_read_again_only_when_it_has_changed(
     os.utime(path, ns=(1, 1))
     assert [one.prompt.text for one in places.entries if one.prompt] == ["two"]
     assert reads.count(b"two") == 2
+
+
+@pytest.mark.parametrize(
+    "failure", [PermissionError(errno.EACCES, "no"), FileNotFoundError(errno.ENOENT, "gone")]
+)
+def test_a_file_that_could_not_be_read_is_tried_again_though_it_has_not_changed(
+    places: Places, monkeypatch: pytest.MonkeyPatch, failure: OSError
+) -> None:
+    places.write(places.workspace / ".portico/prompts/a.md", "one")
+
+    def fail(*_: object, **__: object) -> bytes:
+        raise failure
+
+    with monkeypatch.context() as failing:
+        failing.setattr("portico.files.real_path.read", fail)
+        assert "a" in {one.name for one in places.entries if one.problem}
+    assert [one.prompt.text for one in places.entries if one.prompt] == ["one"]
 
 
 def test_a_full_cache_starts_over(places: Places) -> None:

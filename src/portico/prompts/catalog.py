@@ -51,12 +51,15 @@ class PromptCache:
         self._read: dict[str, tuple[tuple[int, ...], _ReadFile]] = {}
 
     def read(self, file: PromptFile) -> _ReadFile:
-        if file.stamp is None:
-            return _read(file)
         kept = self._read.get(file.path)
         if kept is not None and kept[0] == file.stamp:
             return kept[1]
-        found = _read(file)
+        try:
+            found = _read(file)
+        except _Unreadable as error:  # It may be readable the next time, though the file did not change.
+            return None, str(error)
+        if file.stamp is None:
+            return found
         if self._bytes > self._limit:
             self._read, self._bytes = {}, 0
         self._bytes += 0 if found[0] is None else len(found[0].text)
@@ -123,25 +126,33 @@ def _unknown(name: str, names: list[str]) -> InvalidInput:
     return InvalidInput(f'Unknown prompt "{name}".', suggestion=hint)
 
 
+class _Unreadable(Exception):
+    """The bytes of a file could not be read now, for the reason that is the message."""
+
+
 def _read(file: PromptFile) -> _ReadFile:
+    """Return the prompt in a file, or what is wrong with its path or text. _Unreadable if it could not be read."""
     if file.fault:
         return None, file.fault
     try:
-        return read_prompt(
-            real_path.retry_on_link(lambda: real_path.read(_resolved(file), limit=MAX_PROMPT_BYTES))
-        ), ""
-    except FileTooLarge:
-        return None, f"the file is larger than {MAX_PROMPT_BYTES // 1024} KB"
-    except (FileNotFoundError, IsADirectoryError, NotRegularFile):
-        return None, "it is not a regular file"
-    except OSError as error:
-        return None, f"it cannot be read: {error.strerror}"
+        return read_prompt(_bytes_of(file)), ""
     except InvalidPrompt as error:
         return None, error.why
+
+
+def _bytes_of(file: PromptFile) -> bytes:
+    try:
+        return real_path.retry_on_link(lambda: real_path.read(_resolved(file), limit=MAX_PROMPT_BYTES))
+    except FileTooLarge:
+        raise _Unreadable(f"the file is larger than {MAX_PROMPT_BYTES // 1024} KB") from None
+    except (FileNotFoundError, IsADirectoryError, NotRegularFile):
+        raise _Unreadable("it is not a regular file") from None
+    except OSError as error:
+        raise _Unreadable(f"it cannot be read: {error.strerror}") from error
 
 
 def _resolved(file: PromptFile) -> str:
     path = os.path.realpath(file.path)
     if not Path(path).is_relative_to(file.root):
-        raise InvalidPrompt("it is a link to a file outside its folder")
+        raise _Unreadable("it is a link to a file outside its folder")
     return path
