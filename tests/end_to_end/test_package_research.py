@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.review.trees import write
-from tests.support.program import Portico
+from tests.support.program import PROGRAM, Portico
+from tests.support.terminal import Terminal
 
 AGENT = Path(__file__).parents[1] / "peers" / "researching_agent.py"
 
@@ -47,3 +48,21 @@ def test_an_agent_with_one_session_is_told_to_read_itself(portico: Portico) -> N
     stream = portico.exec("ask", "--agent-command", command("one-session")).stream
     assert "this agent holds one session" in stream.answer
     assert "Use package_search and package_read yourself." in stream.answer
+
+
+def test_one_research_is_stopped_in_the_terminal_while_the_other_and_the_turn_go_on(portico: Portico) -> None:
+    flags = ("--agent-command", command("two-questions"))
+    terminal = Terminal(
+        (str(PROGRAM), "exec", "ask", *flags),
+        cwd=portico.workspace,
+        environ=portico.environ({"TERM": "xterm"}),
+    )
+    try:
+        terminal.until("What never ends?", seconds=90)
+        terminal.press("\x1c")
+        terminal.until("The person stopped this research.", seconds=90)
+        terminal.until("Second: The person stopped this research.")
+        terminal.until("First: thing 1.0.0 (npm), researched in ")
+        assert terminal.end() == 0
+    finally:
+        terminal.close()

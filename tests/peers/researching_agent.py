@@ -3,7 +3,10 @@
 In a session with the server `portico-packages` it answers every prompt with what `package_query` says. In one with
 `portico-research` it first tries what it must not do, then reads the package and returns its findings.
 
-Usage: python researching_agent.py [one-session]        with `one-session` it refuses a second session
+Usage: python researching_agent.py [one-session | two-questions]
+
+With `one-session` it refuses a second session. With `two-questions` it asks two things at once: the research of the
+second ends only when it is stopped, and that of the first goes on from then.
 """
 
 import asyncio
@@ -25,12 +28,16 @@ from acp.interfaces import Client
 from acp.schema import AgentCapabilities, Implementation, PermissionOption, ToolCallLocation, ToolCallUpdate
 
 QUESTION = {"ecosystem": "npm", "name": "thing", "question": "What does one() return?"}
+ENDLESS = {**QUESTION, "question": "What never ends?"}
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "peer", "version": "1"}}
 
 
 class ResearchingPeer:
-    def __init__(self, *, one_session: bool) -> None:
+    def __init__(self, *, one_session: bool, two_questions: bool) -> None:
         self._one_session = one_session
+        self._two_questions = two_questions
+        self._researching = asyncio.Event()
+        self._stopped = asyncio.Event()
         self._client: Client | None = None
         self._sessions: dict[str, tuple[str, list[Any]]] = {}
 
@@ -58,11 +65,24 @@ class ResearchingPeer:
         self._sessions[session_id] = (cwd, mcp_servers or [])
         return NewSessionResponse(session_id=session_id)
 
-    async def prompt(self, session_id: str, **_: Any) -> PromptResponse:
+    async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:
         cwd, servers = self._sessions[session_id]
         by_name = {server.name: server for server in servers}
         if "portico-research" in by_name:
+            if self._two_questions:
+                self._researching.set()
+                await self._stopped.wait()
+                if ENDLESS["question"] in prompt[0].text:
+                    return PromptResponse(stop_reason="cancelled")
             await self._research(session_id, cwd, by_name["portico-research"])
+        elif self._two_questions:
+            self._researching.clear()
+            self._stopped.clear()
+            packages = by_name["portico-packages"]
+            first = asyncio.create_task(call_tool(packages, "package_query", QUESTION))
+            await self._researching.wait()
+            second = await call_tool(packages, "package_query", ENDLESS)
+            await self._say(session_id, f"Second: {second}\n\nFirst: {await first}")
         else:
             await self._say(
                 session_id, await call_tool(by_name["portico-packages"], "package_query", QUESTION)
@@ -70,7 +90,7 @@ class ResearchingPeer:
         return PromptResponse(stop_reason="end_turn")
 
     async def cancel(self, session_id: str, **_: Any) -> None:
-        return
+        self._stopped.set()
 
     async def _research(self, session_id: str, cwd: str, server: Any) -> None:
         tried = [
@@ -128,4 +148,5 @@ async def call_tool(server: Any, name: str, arguments: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    asyncio.run(run_agent(ResearchingPeer(one_session="one-session" in sys.argv)))  # type: ignore[arg-type]
+    peer = ResearchingPeer(one_session="one-session" in sys.argv, two_questions="two-questions" in sys.argv)
+    asyncio.run(run_agent(peer))  # type: ignore[arg-type]

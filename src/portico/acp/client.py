@@ -118,6 +118,11 @@ class ClientSideConnection(AcpConnection):
     def cancel(self, session_id: str) -> None:
         self._connection.notify("session/cancel", schema.CancelNotification(session_id=session_id))
 
+    def stop_tool(self, session_id: str, tool_call_id: str) -> None:
+        """Ask the chain to end one tool call of its own."""
+        stopped = extensions.StoppedTool(session_id=session_id, tool_call_id=tool_call_id)
+        self._connection.notify(extensions.STOP_TOOL, stopped)
+
     def write_todos(self, written: extensions.WrittenTodos) -> None:
         """Send an agent that supports it the to-do list that the person wrote."""
         self._connection.notify(extensions.TODOS, written)

@@ -25,6 +25,9 @@ PROPOSAL_UPDATED = "_portico/proposal_updated"
 TODOS = "_portico/todos"
 """The person's list of things to do, for an agent that takes it."""
 
+STOP_TOOL = "_portico/stop_tool"
+"""Asks the chain to end one tool call that it has marked as stoppable. The turn goes on."""
+
 Scope = Literal["once", "session", "always"]
 DecisionSource = Literal["deny_rule", "read_only", "approval", "allow_rule", "bypass"]
 
@@ -57,9 +60,12 @@ class ServerMeta(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
 
 class ToolCallMeta(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`_meta.portico` of a tool call: whether the tool only reads, by the word of a server that is trusted."""
+    """`_meta.portico` of a tool call."""
 
     read_only: bool = False
+    """Whether the tool only reads, by the word of a server that is trusted."""
+    stoppable: bool = False
+    """Whether `_portico/stop_tool` ends it."""
 
 
 class OptionMeta(msgspec.Struct, frozen=True):
@@ -97,6 +103,13 @@ class SessionLeft(schema.Wire, frozen=True, kw_only=True):
     """The client has nothing more to do with a session, whether or not the agent can be told to close it."""
 
     session_id: str
+
+
+class StoppedTool(schema.Wire, frozen=True, kw_only=True):
+    """The parameters of `_portico/stop_tool`."""
+
+    session_id: str
+    tool_call_id: str
 
 
 class OfferedScopes(msgspec.Struct, frozen=True):

@@ -128,6 +128,7 @@ def _tool_started(message: pb.ToolStarted) -> events.ToolStarted:
         input=from_json(message, "input_json"),
         output=from_json(message, "output_json"),
         read_only=message.read_only,
+        stoppable=message.stoppable,
     )
 
 

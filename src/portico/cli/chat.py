@@ -57,6 +57,7 @@ _DESCRIPTION = """Chat with an agent in the terminal.
 /tour shows the last tour of the agent step by step, /tour keep keeps it as a CodeTour file.
 /handoff AGENT continues with another agent, in a new session that gets a summary of this one.
 /exit leaves the chat; the session is kept. Ctrl-C stops a turn, a second one ends the agent.
+Ctrl-\\ stops one research in a package; the turn goes on.
 """
 PROPOSAL = "/proposal"
 HAND_OFF = "/handoff"

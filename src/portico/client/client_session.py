@@ -61,6 +61,10 @@ class ClientSession(Protocol):
         """Answer a question. InvalidInput if it is no longer open, or the answer does not fit."""
         ...
 
+    async def stop_tool(self, tool_id: str) -> None:
+        """End one tool call that can be ended alone, if it is still running."""
+        ...
+
     async def set_option(self, name: str, value: str | bool) -> None:
         """Set one of the agent's options, by ID, category or name."""
         ...

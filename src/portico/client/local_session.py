@@ -38,6 +38,9 @@ class LocalSession:
     async def answer(self, request_id: str, answer: QuestionAnswer) -> None:
         self._session.answer(request_id, answer)
 
+    async def stop_tool(self, tool_id: str) -> None:
+        self._session.stop_tool(tool_id)
+
     async def set_option(self, name: str, value: str | bool) -> None:
         await self._session.set_option(name, value)
 

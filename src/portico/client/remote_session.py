@@ -122,6 +122,10 @@ class RemoteSession:
             with suppress(ServerLost):
                 await self.served.answer(request_id, answer.content, action=answer.action)
 
+    async def stop_tool(self, tool_id: str) -> None:
+        with suppress(ServerLost):
+            await self.served.stop_tool(tool_id)
+
     async def set_option(self, name: str, value: str | bool) -> None:
         await self.served.set_option(name, value)
 

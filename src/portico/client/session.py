@@ -151,6 +151,11 @@ class Session:
         request = pb.StopTurnRequest(session_id=self.id, force=force)
         return (await self._calls.call(AgentServiceClient.stop_turn, request)).stopped
 
+    async def stop_tool(self, tool_id: str) -> bool:
+        """End one tool call that is `stoppable`, while the turn goes on. False if it is not running."""
+        request = pb.StopToolRequest(session_id=self.id, tool_id=tool_id)
+        return (await self._calls.call(AgentServiceClient.stop_tool, request)).stopped
+
     async def set_option(self, name: str, value: str | bool) -> None:
         """Set one of the agent's options, by ID, category or name."""
         chosen = one_of("switched_on" if isinstance(value, bool) else "choice", value)

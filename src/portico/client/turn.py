@@ -1,7 +1,8 @@
 """Follows one turn to its end: shows its events, answers its requests, stops it on Ctrl-C.
 
-The first Ctrl-C stops the turn, the second ends the agent at once. Other signals that end this command stop only
-its own turns.
+The first Ctrl-C stops the turn, the second ends the agent at once. Ctrl-\\ stops the tool call that began last of
+those that can be stopped alone, and nothing if there is none. Other signals that end this command stop only its own
+turns.
 """
 
 import asyncio
@@ -20,8 +21,10 @@ from portico.domain.events import (
     PromptSubmitted,
     QuestionAnswered,
     QuestionAsked,
+    ToolCompleted,
+    ToolStarted,
 )
-from portico.processes.signals import END_SIGNALS, on_signals
+from portico.processes.signals import END_SIGNALS, QUIT_SIGNALS, on_signals
 from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import Approver
 from portico.sessions.requests.questions import DECLINED_UNATTENDED
@@ -45,12 +48,13 @@ async def follow_turn(
     whole command.
     """
     running = asyncio.create_task(turn.run(), name="the turn")
+    tools = _StoppableTools(session)
     shown = asyncio.create_task(
-        _show_turn(session, turn, after_seq=after_seq, show=show, approver=approver),
+        _show_turn(session, turn, tools, after_seq=after_seq, show=show, approver=approver),
         name="showing the turn",
     )
     try:
-        async with _stopped_by_signals(turn, on_end_signal):
+        async with _stopped_by_signals(turn, on_end_signal), on_signals(tools.stop_latest, QUIT_SIGNALS):
             await asyncio.wait((running, shown), return_when=asyncio.FIRST_EXCEPTION)
             if running.done() and running.exception() is None:
                 return await shown
@@ -62,17 +66,49 @@ async def follow_turn(
             await running
             return await shown
     finally:
-        await cancel_and_wait(running, shown)
+        await cancel_and_wait(running, shown, *tools.stops)
+
+
+class _StoppableTools:
+    """Running tool calls of a turn that can be stopped alone."""
+
+    def __init__(self, session: ClientSession) -> None:
+        self.stops: set[asyncio.Task[None]] = set()
+        self._session = session
+        self._running: list[str] = []
+
+    def take(self, event: Event) -> None:
+        match event.payload:
+            case ToolStarted(tool_id=tool_id, stoppable=True):
+                self._running.append(tool_id)
+            case ToolCompleted(tool_id=tool_id) if tool_id in self._running:
+                self._running.remove(tool_id)
+            case _:
+                pass
+
+    def stop_latest(self) -> None:
+        if self._running:
+            stop = self._session.stop_tool(self._running.pop())
+            task = asyncio.create_task(stop, name="stopping a tool call")
+            self.stops.add(task)
+            task.add_done_callback(self.stops.discard)
 
 
 async def _show_turn(
-    session: ClientSession, turn: ClientTurn, *, after_seq: int, show: ShowEvent, approver: Approver
+    session: ClientSession,
+    turn: ClientTurn,
+    tools: _StoppableTools,
+    *,
+    after_seq: int,
+    show: ShowEvent,
+    approver: Approver,
 ) -> int:
     held: list[Event] | None = []
     events = turn.events(after_seq=after_seq)
     async with aclosing(events), _OpenRequests(session, approver) as requests:
         async for event in events:
             after_seq = event.seq
+            tools.take(event)
             if held is not None:
                 held.append(event)
                 if not isinstance(event.payload, PromptSubmitted):

@@ -105,6 +105,7 @@ class ToolStarted(Payload, frozen=True):
     input: Raw | UnsetType = UNSET
     output: Raw | UnsetType = UNSET
     read_only: bool = False
+    stoppable: bool = False
 
 
 class ToolUpdated(Payload, frozen=True):

@@ -1,4 +1,4 @@
-"""Temporary handlers for SIGINT, SIGTERM and SIGHUP in the event loop."""
+"""Temporary handlers for SIGINT, SIGQUIT, SIGTERM and SIGHUP in the event loop."""
 
 import asyncio
 import signal
@@ -8,6 +8,10 @@ from contextlib import asynccontextmanager
 END_SIGNALS: tuple[signal.Signals, ...] = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
+QUIT_SIGNALS: tuple[signal.Signals, ...] = tuple(
+    getattr(signal, name) for name in ("SIGQUIT",) if hasattr(signal, name)
+)
+"""What Ctrl-\\ sends."""
 STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGINT, *END_SIGNALS)
 
 

@@ -134,6 +134,16 @@ class OpenSession:
             return False
         return True
 
+    def stop_tool(self, tool_id: str) -> bool:
+        """Ask the chain to end one tool call; False if it is not running, or cannot be ended alone."""
+        runtime = self.runtime
+        if runtime.connection is None or runtime.agent_session_id is None:
+            return False
+        if not runtime.tools.is_stoppable(tool_id):
+            return False
+        runtime.connection.end.stop_tool(runtime.agent_session_id, tool_id)
+        return True
+
     def decide(self, request_id: str, decision: PermissionReply) -> None:
         """Answer a permission request."""
         self.runtime.requests.permissions.answer(request_id, decision)

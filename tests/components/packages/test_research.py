@@ -1,5 +1,6 @@
 """A question about a package is answered by a second session of the agent, which can only read that package."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ import pytest
 from portico.components.packages.proxy import PackageTools
 from portico.components.packages.research.history import Findings, FindingsStore
 from portico.components.packages.research.service import ResearchService
+from portico.components.packages.shared_tasks import SharedTasks
 from tests.conductor.mcp_support import call, frame, introduce, message, open_session
 from tests.conductor.support import Ends, chain
 from tests.review.trees import write
@@ -301,6 +303,73 @@ async def test_stopping_the_turn_stops_the_research(work: Path) -> None:
             "q",
         }
         assert (await agent.card())["content"][0]["content"]["text"] == "The research was stopped."
+
+
+async def test_one_research_is_stopped_alone_while_the_other_goes_on(work: Path) -> None:
+    async with researching(work) as agent:
+        agent.ask_question("first")
+        card = await agent.card()
+        assert card["_meta"] == {"portico": {"stoppable": True}}
+        opened = await agent.received("session/new")
+        agent.ends.agent.send(frame(id=opened["id"], result={"sessionId": "research-1"}))
+        await agent.received("session/prompt")
+        agent.ask_question("second", question="And what else?")
+        prompt = await agent.open_research("research-2")
+        stop = {"sessionId": "s", "toolCallId": card["toolCallId"]}
+        agent.ends.client.send(frame(method="_portico/stop_tool", params=stop))
+        assert (await agent.received("session/cancel"))["params"] == {"sessionId": "research-1"}
+        ended = await agent.card()
+        assert (ended["toolCallId"], ended["status"]) == (card["toolCallId"], "failed")
+        text, failed = await agent.answer("first")
+        assert failed
+        assert (
+            text == "The person stopped this research. Go on without it, and do not ask the question again."
+        )
+        await agent.use("return_findings", findings="Nothing else.")
+        agent.end_turn(prompt)
+        assert (await agent.card())["status"] == "completed"
+        text, failed = await agent.answer("second")
+        assert not failed
+        assert text.endswith("Nothing else.")
+
+
+async def test_a_research_is_stopped_before_the_agent_has_opened_its_session(work: Path) -> None:
+    async with researching(work) as agent:
+        agent.ask_question()
+        card = await agent.card()
+        opened = await agent.received("session/new")
+        stop = {"sessionId": "s", "toolCallId": card["toolCallId"]}
+        agent.ends.client.send(frame(method="_portico/stop_tool", params=stop))
+        assert (await agent.card())["status"] == "failed"
+        assert (await agent.answer())[1]
+        agent.ends.agent.send(frame(id=opened["id"], result={"sessionId": "research-1"}))
+        # The next stop of the same card is for no research, so the agent gets it.
+        agent.ends.client.send(frame(method="_portico/stop_tool", params=stop))
+        await agent.received("_portico/stop_tool")
+
+
+async def test_a_question_asked_while_its_first_research_ends_gets_one_of_its_own() -> None:
+    tasks: SharedTasks[str] = SharedTasks()
+    ending, may_end = asyncio.Event(), asyncio.Event()
+
+    async def first() -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ending.set()
+            await may_end.wait()
+        return "first"
+
+    async def second() -> str:
+        return "second"
+
+    asked = asyncio.create_task(tasks.run("key", first, "first"))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    asked.cancel()
+    await ending.wait()
+    assert await tasks.run("key", second, "second") == "second"
+    may_end.set()
 
 
 async def test_an_agent_that_fails_in_its_research_is_named(work: Path) -> None:

@@ -50,6 +50,7 @@ interface ToolFacts {
   readonly outputJson?: string | undefined;
   readonly durationMs?: number | undefined;
   readonly readOnly?: boolean | undefined;
+  readonly stoppable?: boolean | undefined;
   readonly problems?: readonly FileProblems[] | undefined;
 }
 
@@ -93,6 +94,7 @@ export class ToolBuilder extends CallBuilder<ToolItem> {
       inputJson: started.inputJson,
       outputJson: started.outputJson,
       readOnly: started.readOnly,
+      stoppable: started.stoppable,
     });
   }
 
@@ -152,6 +154,7 @@ export class ToolBuilder extends CallBuilder<ToolItem> {
       terminals: new Map(this.#terminals),
       durationMs: told.durationMs,
       readOnly: told.readOnly ?? false,
+      stoppable: told.stoppable ?? false,
       problems: told.problems ?? [],
       partial: this.#partial,
       abandoned: this.abandoned,
@@ -220,6 +223,7 @@ function mergeFacts(before: ToolFacts, more: ToolFacts): ToolFacts {
     outputJson: more.outputJson ?? before.outputJson,
     durationMs: more.durationMs ?? before.durationMs,
     readOnly: more.readOnly ?? before.readOnly,
+    stoppable: more.stoppable ?? before.stoppable,
     problems: more.problems ?? before.problems,
   };
 }

@@ -160,6 +160,10 @@ class Session implements SessionModel {
     await this.#try(() => this.#gateway.client.stopCommand({ sessionId: this.id, terminalId }));
   }
 
+  async stopTool(toolId: string): Promise<void> {
+    await this.#try(() => this.#gateway.client.stopTool({ sessionId: this.id, toolId }));
+  }
+
   async discard(): Promise<void> {
     await this.#try(() => this.#gateway.client.discardTurn({ sessionId: this.id }));
   }

@@ -105,6 +105,8 @@ export interface ToolItem extends ItemBase {
   readonly durationMs: number | undefined;
   /** Whether the tool changes nothing, as a trusted MCP server says. */
   readonly readOnly: boolean;
+  /** Whether it can be stopped while the turn goes on. */
+  readonly stoppable: boolean;
   /** Problems that the call added to files and removed from them. */
   readonly problems: readonly FileProblems[];
   readonly partial: boolean;
@@ -239,6 +241,7 @@ export interface SessionModel {
   stop(force?: boolean): Promise<void>;
   /** Ends one command of the agent; the turn goes on. */
   stopCommand(terminalId: string): Promise<void>;
+  stopTool(toolId: string): Promise<void>;
   /** Gives up an interrupted turn. */
   discard(): Promise<void>;
   /** Answers requests. A reason is for the agent: it is sent as the next prompt. */

@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
-from portico.acp.extensions import SessionPlacement
+from portico.acp.extensions import STOP_TOOL, SessionPlacement, StoppedTool
+from portico.acp.lenient_decoder import decode
 from portico.acp.session_id import read_session_id
 from portico.components.packages.arguments import AskAboutPackage
 from portico.components.packages.options import PackagesOptions
@@ -46,7 +48,7 @@ class PackageTools(McpProxy):
     """Tools for packages, in every session. `research` gives the research of this process, which chains share."""
 
     name = "packages"
-    client_methods = McpProxy.client_methods | {_STOP}
+    client_methods = McpProxy.client_methods | {_STOP, STOP_TOOL}
 
     def __init__(
         self,
@@ -63,6 +65,8 @@ class PackageTools(McpProxy):
         self._private: dict[ChainSession, ToolServer] = {}
         self._researching: list[ResearchSession] = []
         self._ended: set[str] = set()
+        self.research_stops: dict[str, Callable[[], None]] = {}
+        """By the id of its card, what stops one research alone."""
         self._agent_closes_sessions = False
 
     def introduced(self, result: Raw) -> Raw:
@@ -129,9 +133,21 @@ class PackageTools(McpProxy):
             self.forward_right(request(self.node.next_id(), "session/close", params), lambda _: None)
 
     def from_client(self, message: Message) -> None:
+        if message.method == STOP_TOOL and self._stop_research(message.params):
+            return
         super().from_client(message)
         if message.method == _STOP:
             self._stop_calls(read_session_id(message.params))
+
+    def _stop_research(self, params: Raw) -> bool:
+        """Stop the research whose card the person has stopped; False if it is none of this proxy."""
+        try:
+            stop = self.research_stops.get(decode(params, StoppedTool).tool_call_id)
+        except msgspec.DecodeError:
+            return False
+        if stop is not None:
+            stop()
+        return stop is not None
 
     def _stop_calls(self, session_id: str | None) -> None:
         """End downloads and research of a turn that is stopped, whether or not the agent cancels its calls."""

@@ -24,11 +24,18 @@ class SharedTasks(Generic[Result]):
         shared = self._running.get(key)
         if shared is None:
             shared = self._running[key] = _Shared(asyncio.create_task(start(), name=name))
-            shared.task.add_done_callback(lambda _: self._running.pop(key, None))
+            shared.task.add_done_callback(lambda task: self._forget(key, task))
         shared.waiting += 1
         try:
             return await asyncio.shield(shared.task)
         finally:
             shared.waiting -= 1
             if not shared.waiting:
+                # At once: a caller who comes while it ends needs a task of its own.
+                self._forget(key, shared.task)
                 shared.task.cancel()
+
+    def _forget(self, key: Hashable, task: "asyncio.Task[Result]") -> None:
+        shared = self._running.get(key)
+        if shared is not None and shared.task is task:
+            del self._running[key]

@@ -249,6 +249,12 @@ class SessionCalls(AgentService):
             return pb.StopCommandResponse(stopped=False)
         return pb.StopCommandResponse(stopped=await session.stop_command(request.terminal_id))
 
+    async def stop_tool(self, request: pb.StopToolRequest, _: Context, /) -> pb.StopToolResponse:
+        name = require_session_id(request.session_id)
+        await self._service.show(name)
+        session = self._service.find_session(name)
+        return pb.StopToolResponse(stopped=session is not None and session.stop_tool(request.tool_id))
+
     async def watch(self, request: pb.WatchRequest, _: Context, /) -> AsyncIterator[pb.WatchResponse]:
         name = require_session_id(request.session_id)
         last_seq = request.after_seq

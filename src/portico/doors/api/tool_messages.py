@@ -21,6 +21,7 @@ def to_tool_started(payload: events.ToolStarted) -> pb.ToolStarted:
         input_json=raw_json(payload.input),
         output_json=raw_json(payload.output),
         read_only=payload.read_only,
+        stoppable=payload.stoppable,
     )
 
 

@@ -38,6 +38,7 @@ class TurnToolCalls:
         self._clock = clock
         self._started: dict[str, float] = {}
         self._open: dict[str, _Call] = {}
+        self._stoppable: set[str] = set()
         self._tool_of: dict[str, str] = {}
         self._heard: dict[str, int] = {}
         self._unclaimed: dict[str, list[TerminalOutput]] = {}
@@ -57,7 +58,10 @@ class TurnToolCalls:
         if not finished:
             self._open[call.tool_call_id] = call if earlier is None else _completed(call, earlier)
         if not known:
-            yield translation.tool_started(call)
+            started = translation.tool_started(call)
+            if started.stoppable:
+                self._stoppable.add(started.tool_id)
+            yield started
         elif not finished:
             yield _without_repeated_content(translation.tool_updated(call), earlier)
         yield from self._claim(call)
@@ -72,6 +76,10 @@ class TurnToolCalls:
         call = self._under_card_id(call)
         earlier = self._open.get(call.tool_call_id)
         return call if earlier is None else _completed(call, earlier)
+
+    def is_stoppable(self, tool_id: str) -> bool:
+        """Whether a tool call is open, and can be ended alone."""
+        return tool_id in self._open and tool_id in self._stoppable
 
     def restart_clock(self, tool_id: str) -> None:
         """Measure an open tool call from now on: until now a person was asked about it."""

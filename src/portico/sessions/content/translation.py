@@ -48,6 +48,7 @@ def optional_raw(value: Any) -> Raw | UnsetType:
 
 
 def tool_started(call: acp.ToolCall | acp.ToolCallUpdate) -> events.ToolStarted:
+    meta = from_meta(call.meta, ToolCallMeta)
     return events.ToolStarted(
         tool_id=call.tool_call_id,
         title=call.title or call.name or call.tool_call_id,
@@ -58,7 +59,8 @@ def tool_started(call: acp.ToolCall | acp.ToolCallUpdate) -> events.ToolStarted:
         locations=locations(call.locations or ()),
         input=optional_raw(call.raw_input),
         output=optional_raw(call.raw_output),
-        read_only=from_meta(call.meta, ToolCallMeta).read_only,
+        read_only=meta.read_only,
+        stoppable=meta.stoppable,
     )
 
 

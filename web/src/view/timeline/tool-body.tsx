@@ -34,6 +34,15 @@ export function ToolBody({ item, context }: ToolBodyProps) {
       {others.map((id) => (
         <TerminalView key={id} id={id} item={item} context={context} />
       ))}
+      {item.stoppable && stateOf(item) === "running" && (
+        <button
+          type="button"
+          class="p-link-button"
+          onClick={() => void context.session.stopTool(item.toolId)}
+        >
+          Stop research
+        </button>
+      )}
       {tellsOutput && !isEmpty(item.outputJson) && (
         <Json label="Output" json={item.outputJson ?? ""} context={context} />
       )}

@@ -46,6 +46,7 @@ const GLANCE = 12;
 export function isOpenAtFirst(item: ToolItem): boolean {
   const state = stateOf(item);
   if (state === "failed") return true;
+  if (item.stoppable && state === "running") return true;
   return item.kind === ToolKind.EXECUTE && (state === "running" || printsLittle(item));
 }
 
@@ -59,6 +60,7 @@ function printsLittle({ terminals }: ToolItem): boolean {
 export function hasBody(item: ToolItem): boolean {
   const { content, locations, inputJson, outputJson, problems, terminals } = item;
   return (
+    (item.stoppable && stateOf(item) === "running") ||
     content.length > 0 ||
     problems.length > 0 ||
     locations.length > 0 ||

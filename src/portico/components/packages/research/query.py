@@ -1,9 +1,11 @@
 """Answers a question about a package: from earlier findings, or by a research session of the agent."""
 
+import asyncio
 import secrets
 from typing import TYPE_CHECKING
 
 from portico.acp import _schema as acp
+from portico.acp.extensions import ToolCallMeta, to_meta
 from portico.components.packages.answers import ResearchAnswers
 from portico.components.packages.arguments import ReturnedFindings
 from portico.components.packages.descriptions import describe_findings, heading
@@ -40,16 +42,19 @@ class ResearchCard:
     def __init__(self, proxy: Proxy, call: ToolCall, title: str) -> None:
         self._proxy = proxy
         self._call = call
-        self._call_id = f"portico-research-{secrets.token_hex(8)}"
+        self.call_id = f"portico-research-{secrets.token_hex(8)}"
+        self.stopped = False
+        """Whether the person has stopped this research alone."""
         self._text = ""
         self._shown = 0
         self._steps = 0
         self._send(
             acp.ToolCall(
-                tool_call_id=self._call_id,
+                tool_call_id=self.call_id,
                 title=title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…",
                 kind="think",
                 status="in_progress",
+                meta=to_meta(ToolCallMeta(stoppable=True)),
             )
         )
 
@@ -62,12 +67,12 @@ class ResearchCard:
         self._steps += 1
         last = self._text.strip().rpartition("\n")[2]
         self._call.progress(self._steps, message=last[-_STEP:])
-        self._send(acp.ToolCallProgress(tool_call_id=self._call_id, content=_content(self._text)))
+        self._send(acp.ToolCallProgress(tool_call_id=self.call_id, content=_content(self._text)))
 
     def end(self, text: str, *, failed: bool = False) -> None:
         self._send(
             acp.ToolCallProgress(
-                tool_call_id=self._call_id, status="failed" if failed else "completed", content=_content(text)
+                tool_call_id=self.call_id, status="failed" if failed else "completed", content=_content(text)
             )
         )
 
@@ -91,7 +96,7 @@ async def answer_question(
     async def research() -> tuple[str, bool]:
         card = ResearchCard(proxy, call, f"Research {heading(source)}: {words}")
         try:
-            answer, returned = await _run_session(proxy, card, source, words)
+            answer, returned = await _run_stoppable(proxy, card, source, words)
         except ResearchFailed as error:
             card.end(error.message, failed=True)
             raise
@@ -103,6 +108,31 @@ async def answer_question(
 
     findings, known = await service.ask(source, words, research)
     return describe_findings(source, findings, known=known)
+
+
+async def _run_stoppable(
+    proxy: "PackageTools", card: ResearchCard, source: PackageSource, question: str
+) -> tuple[str, bool]:
+    """Run the session in a task of its own, so that the person can stop it without the call that asked."""
+    running = asyncio.create_task(
+        _run_session(proxy, card, source, question), name=f"research session for {card.call_id}"
+    )
+
+    def stop() -> None:
+        card.stopped = running.cancel()
+
+    proxy.research_stops[card.call_id] = stop
+    try:
+        return await running
+    except asyncio.CancelledError:
+        if card.stopped:
+            raise ResearchFailed(
+                "The person stopped this research.",
+                suggestion="Go on without it, and do not ask the question again.",
+            ) from None
+        raise
+    finally:
+        del proxy.research_stops[card.call_id]
 
 
 async def _run_session(

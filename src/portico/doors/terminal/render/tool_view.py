@@ -33,6 +33,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     success: bool | None = None
     duration_ms: int = 0
     read_only: bool = False
+    stoppable: bool = False
     result: Raw | UnsetType = UNSET
 
     @classmethod
@@ -45,6 +46,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
             started_at=at,
             content=payload.content,
             read_only=payload.read_only,
+            stoppable=payload.stoppable,
             result=payload.output,
         )
 
@@ -82,12 +84,13 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> list[str]:
-        """Whether it only reads, exit status, if it failed, and duration."""
+        """Whether it only reads, how to stop it alone, exit status, if it failed, and duration."""
         took = (
             [duration(self.duration_ms)] if self.success is not None and self.duration_ms >= _SHOWN_MS else []
         )
         only_reads = ["read-only"] if self.read_only else []
-        return [*only_reads, *([self.exit_words] if self.exit_words else []), *took]
+        stop = ["Ctrl-\\ stops it"] if self.stoppable and self.success is None else []
+        return [*only_reads, *stop, *([self.exit_words] if self.exit_words else []), *took]
 
     def output_tail(self, output: str) -> tuple[int, list[str]]:
         """The number of omitted lines and the last lines of an output, which say how a command ended."""
