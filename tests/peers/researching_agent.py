@@ -37,7 +37,8 @@ class ResearchingPeer:
         self._one_session = one_session
         self._two_questions = two_questions
         self._researching = asyncio.Event()
-        self._stopped = asyncio.Event()
+        self._second_ended = asyncio.Event()
+        self._cancelled: dict[str, asyncio.Event] = {}
         self._client: Client | None = None
         self._sessions: dict[str, tuple[str, list[Any]]] = {}
 
@@ -71,17 +72,19 @@ class ResearchingPeer:
         if "portico-research" in by_name:
             if self._two_questions:
                 self._researching.set()
-                await self._stopped.wait()
                 if ENDLESS["question"] in prompt[0].text:
+                    await self._cancelled.setdefault(session_id, asyncio.Event()).wait()
                     return PromptResponse(stop_reason="cancelled")
+                await self._second_ended.wait()
             await self._research(session_id, cwd, by_name["portico-research"])
         elif self._two_questions:
             self._researching.clear()
-            self._stopped.clear()
+            self._second_ended.clear()
             packages = by_name["portico-packages"]
             first = asyncio.create_task(call_tool(packages, "package_query", QUESTION))
             await self._researching.wait()
             second = await call_tool(packages, "package_query", ENDLESS)
+            self._second_ended.set()
             await self._say(session_id, f"Second: {second}\n\nFirst: {await first}")
         else:
             await self._say(
@@ -90,7 +93,7 @@ class ResearchingPeer:
         return PromptResponse(stop_reason="end_turn")
 
     async def cancel(self, session_id: str, **_: Any) -> None:
-        self._stopped.set()
+        self._cancelled.setdefault(session_id, asyncio.Event()).set()
 
     async def _research(self, session_id: str, cwd: str, server: Any) -> None:
         tried = [

@@ -343,6 +343,8 @@ async def test_a_research_is_stopped_before_the_agent_has_opened_its_session(wor
         assert (await agent.card())["status"] == "failed"
         assert (await agent.answer())[1]
         agent.ends.agent.send(frame(id=opened["id"], result={"sessionId": "research-1"}))
+        refused = await agent.request("fs/read_text_file", path="secret.txt")
+        assert "the session research-1 is over" in refused["error"]["message"]
         # The next stop of the same card is for no research, so the agent gets it.
         agent.ends.client.send(frame(method="_portico/stop_tool", params=stop))
         await agent.received("_portico/stop_tool")

@@ -125,11 +125,14 @@ class PackageTools(McpProxy):
         self._researching.remove(session)
         del self._private[place]
         self.forget(place)
-        if session.session_id is None:
-            return
-        self._ended.add(session.session_id)
+        if session.session_id is not None:
+            self.close_session(session.session_id)
+
+    def close_session(self, session_id: str) -> None:
+        """Have the agent forget a research session, if it can; what it still says there is refused."""
+        self._ended.add(session_id)
         if self._agent_closes_sessions:
-            params = acp.CloseSessionRequest(session_id=session.session_id)
+            params = acp.CloseSessionRequest(session_id=session_id)
             self.forward_right(request(self.node.next_id(), "session/close", params), lambda _: None)
 
     def from_client(self, message: Message) -> None:

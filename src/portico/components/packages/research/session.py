@@ -7,7 +7,7 @@ requests are judged, files of the package can be read, and everything else is re
 import asyncio
 from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
@@ -20,7 +20,6 @@ from portico.components.packages.errors import ResearchFailed
 from portico.components.packages.library import PackageSource
 from portico.components.packages.research.permission import judge_request
 from portico.conductor.permissions.tool_calls import ToolCallTracker
-from portico.conductor.proxy import Proxy
 from portico.domain.errors import PorticoError
 from portico.files.deadline import within_deadline
 from portico.rpc.messages import (
@@ -28,7 +27,12 @@ from portico.rpc.messages import (
     METHOD_NOT_FOUND,
     Message,
     RpcError,
+    outcome,
+    request,
 )
+
+if TYPE_CHECKING:
+    from portico.components.packages.proxy import PackageTools
 
 LONGEST_FINDINGS = 16 * 1024
 _GRACE_SECONDS = 5.0
@@ -47,7 +51,9 @@ class _Prompt(msgspec.Struct, frozen=True, rename="camel"):
 class ResearchSession:
     """Made for one question. `on_progress` receives what the agent says and does."""
 
-    def __init__(self, proxy: Proxy, source: PackageSource, on_progress: Callable[[str], None]) -> None:
+    def __init__(
+        self, proxy: "PackageTools", source: PackageSource, on_progress: Callable[[str], None]
+    ) -> None:
         self._proxy = proxy
         self._source = source
         self._on_progress = on_progress
@@ -87,10 +93,19 @@ class ResearchSession:
 
     async def _open(self, servers: list[Raw]) -> None:
         placed = to_meta(SessionPlacement(workspace=self.folder, reads_only=True))
+        params = {"cwd": self.folder, "mcpServers": servers, "_meta": placed}
+        opened: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+
+        def take(answer: Message) -> None:
+            if not opened.done():
+                opened.set_result(answer)
+            elif isinstance(answer.result, Raw) and (late := read_session_id(answer.result)) is not None:
+                # The research was stopped meanwhile.
+                self._proxy.close_session(late)
+
+        self._proxy.forward_right(request(self._proxy.node.next_id(), "session/new", params), take)
         try:
-            made = await self._proxy.ask_agent(
-                "session/new", {"cwd": self.folder, "mcpServers": servers, "_meta": placed}
-            )
+            made = outcome(await opened)
         except RpcError as error:
             raise SecondSessionRefused(
                 f"This agent does not open a second session for research ({error.reason}).",
