@@ -77,6 +77,7 @@ async def test_a_prompt_runs_at_the_server_with_limits_and_a_model_of_its_own(
         Answer(Say("All of it."), Call("list", "{}")),
         Answer(Say(" Done.")),
         Answer(Say("Short.")),
+        Answer(Say("Shorter.")),
         Refuse(400, "no such thing"),
     ) as endpoint:
         await asyncio.to_thread(detach, portico, environ=quick_environ(endpoint))
@@ -116,6 +117,15 @@ async def test_a_prompt_runs_at_the_server_with_limits_and_a_model_of_its_own(
         path = portico.workspace / "notes.write.md"
         assert written["outputPath"] == str(path)
         assert path.read_text().endswith("\n\nShort.\n")
+
+        # Without an input, the server reads the file.
+        source.write_text("three boats")
+        read = await runs.result("write", sourcePath="notes.txt")
+        assert (read["text"], read["sourceText"]) == ("Shorter.", "three boats")
+        assert "Sum up: three boats" in json.dumps(endpoint.requests[-1].body["messages"])
+        outside = await runs.start("write", sourcePath="../elsewhere.txt")
+        assert await asyncio.to_thread(outside.next) is None
+        assert "is not in" in json.dumps(outside.ending)
 
         failed = await runs.result("translate", values={"input": "x", "language": "Dutch"})
         assert "no such thing. Try again." in failed["error"]

@@ -8,7 +8,8 @@ import {
   type RunPromptRequest,
 } from "../../web/src/generated/portico/v1/agent_pb";
 import type { EventSchema } from "../../web/src/generated/portico/v1/events_pb";
-import { failureLog, incompleteMark, runPrompt, runSummary } from "../src/prompts/prompt-run";
+import { runSummary } from "../../web/src/model/prompt-list";
+import { failureLog, incompleteMark, runPrompt } from "../src/prompts/prompt-run";
 import { ServerConnection } from "../src/server/connection";
 import { serve, type FakeService } from "./fake-service";
 
@@ -85,14 +86,14 @@ test("a server that ends in the middle is told as such", async () => {
 
 test("the summary has model, cost and time, and says what is missing", () => {
   expect(runSummary("sum", ended({ complete: true, costUsd: 0.0123 }))).toBe(
-    "Portico: sum finished (openai:gpt-5, $0.01, 4.2 s).",
+    "sum finished (openai:gpt-5, $0.01, 4.2 s).",
   );
   const half = { text: "Half", finishReason: "cancelled" };
   expect(runSummary("sum", ended(half))).toBe(
-    "Portico: sum was cancelled (openai:gpt-5, 4.2 s). The answer is incomplete.",
+    "sum was cancelled (openai:gpt-5, 4.2 s). The answer is incomplete.",
   );
   expect(runSummary("sum", ended({ model: "", error: "No key. Add one." }))).toBe(
-    "Portico: sum failed (4.2 s). No key. Add one.",
+    "sum failed (4.2 s). No key. Add one.",
   );
 });
 

@@ -20,6 +20,7 @@ from portico.domain.reviews import ReviewMode
 from portico.doors.turn_outcome import TurnOutcome
 from portico.files.deadline import within_deadline
 from portico.prompts.front_matter import READ_ONLY, PromptMode
+from portico.prompts.input_file import MARKDOWN, read_file_of
 from portico.prompts.output_file import (
     OutputFile,
     as_written,
@@ -51,7 +52,8 @@ class ServedPromptRun:
         environ: Mapping[str, str],
     ) -> None:
         workspace = prompts.workspace
-        filled = fill_prompt(prompts, request.name, lambda: _values(request))
+        self._source_text: str | None = None
+        filled = fill_prompt(prompts, request.name, lambda: self._values(prompts, request))
         self._prepared = PreparedRun(filled, environ)
         matter, settings = self._prepared.matter, filled.settings
         limits = Allowance(dollars=_max_cost(request)).over(lowered_budget(matter, settings, environ))
@@ -121,7 +123,20 @@ class ServedPromptRun:
             output_path="" if path is None else str(path),
             savable=self._fresh,
             variables_path=str(self._prepared.filled.session.path or ""),
+            source_text=self._source_text,
         )
+
+    def _values(self, prompts: WorkspacePrompts, request: pb.RunPromptRequest) -> dict[str, str]:
+        values = dict(request.values)
+        for name, value in values.items():
+            if len(value.encode()) > MAX_INPUT_BYTES:
+                raise too_large(f"The value of {name}")
+        if INPUT in values:
+            if Path(request.source_path).suffix.lower() in MARKDOWN:
+                values[INPUT] = without_provenance(values[INPUT])
+        elif request.source_path and _has_input(prompts, request.name):
+            self._source_text = values[INPUT] = read_file_of(prompts.workspace, request.source_path)
+        return values
 
 
 def _mode(wanted: PromptMode | None, usual: ReviewMode) -> ReviewMode:
@@ -134,14 +149,9 @@ def _was_cancelled(outcome: TurnOutcome) -> bool:
     return outcome.ended is not None and outcome.ended.stop_reason == "cancelled"
 
 
-def _values(request: pb.RunPromptRequest) -> dict[str, str]:
-    values = dict(request.values)
-    for name, value in values.items():
-        if len(value.encode()) > MAX_INPUT_BYTES:
-            raise too_large(f"The value of {name}")
-    if INPUT in values and Path(request.source_path).suffix.lower() in (".md", ".markdown"):
-        values[INPUT] = without_provenance(values[INPUT])
-    return values
+def _has_input(prompts: WorkspacePrompts, name: str) -> bool:
+    _, prompt = prompts.catalog.find(name)
+    return any(variable.name == INPUT for variable in prompt.variables)
 
 
 def _max_cost(request: pb.RunPromptRequest) -> float | None:

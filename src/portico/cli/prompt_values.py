@@ -10,8 +10,8 @@ from portico.app.prompt_catalog import open_prompts
 from portico.app.prompt_run import FilledPrompt
 from portico.cli.arguments import CommandParser, require_folder, require_utf8
 from portico.config.paths import expand_user_path
-from portico.domain.errors import FileMissing, InvalidInput
-from portico.files.regular import FileTooLarge, read_regular
+from portico.domain.errors import InvalidInput
+from portico.prompts.input_file import MARKDOWN, decode_input, read_text_file
 from portico.prompts.output_file import without_provenance
 from portico.prompts.run_options import INPUT, MAX_INPUT_BYTES, too_large
 from portico.prompts.session_variables import read_variables
@@ -81,12 +81,12 @@ def _pair(flag: str, word: str) -> tuple[str, str]:
 
 def _value(flag: str, word: str) -> str:
     if flag in ("FILE", "--input") and word == "-":
-        return _decoded(_piped(), "Standard input")
+        return decode_input(_piped(), "Standard input")
     if flag == "FILE":
-        text = _decoded(_content(flag, word), word)
-        return without_provenance(text) if Path(word).suffix.lower() in (".md", ".markdown") else text
+        text = read_text_file(expand_user_path(word), word)
+        return without_provenance(text) if Path(word).suffix.lower() in MARKDOWN else text
     if flag == "--set-file":
-        return _decoded(_content(flag, word), word)
+        return read_text_file(expand_user_path(word), word)
     return require_utf8(word, f"The value of {flag}")
 
 
@@ -95,24 +95,3 @@ def _piped() -> bytes:
     if len(data) > MAX_INPUT_BYTES:
         raise too_large("Standard input")
     return data
-
-
-def _content(flag: str, name: str) -> bytes:
-    try:
-        return read_regular(expand_user_path(name), limit=MAX_INPUT_BYTES)
-    except FileNotFoundError as error:
-        raise FileMissing(f"{name} does not exist.", suggestion=f"Give {flag} an existing file.") from error
-    except FileTooLarge as error:
-        raise too_large(name) from error
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidInput(f"{name} cannot be read: {why}.") from error
-
-
-def _decoded(data: bytes, what: str) -> str:
-    if b"\0" in data:
-        raise InvalidInput(f"{what} is binary, not text.", suggestion="Attach it instead: --attach FILE")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{what} is not UTF-8 (byte {error.start + 1}).") from error

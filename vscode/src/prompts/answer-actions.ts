@@ -3,10 +3,10 @@
 import { basename, dirname, extname, join, parse } from "node:path";
 import * as vscode from "vscode";
 import type { PromptRunResult } from "../../../web/src/generated/portico/v1/agent_pb";
+import { runSummary } from "../../../web/src/model/prompt-list";
 import { uriOf } from "../bridge/file-uris";
 import { withoutLinks } from "../chat/dismissible-notifications";
 import type { AnswerDocuments } from "./answer-documents";
-import { runSummary } from "./prompt-run";
 
 const SHOW_PROVENANCE = "Show Provenance";
 const SAVE_AS = "Save As…";
@@ -30,7 +30,7 @@ export async function showResult(
   result: PromptRunResult,
   saveVariables: () => Promise<unknown>,
 ): Promise<void> {
-  const words = withoutLinks(runSummary(name, result));
+  const words = withoutLinks(`Portico: ${runSummary(name, result)}`);
   const show = result.complete ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
   const hasText = result.text.trim() !== "";
   let isSavable = result.variablesPath !== "" && Object.keys(result.savable).length > 0;

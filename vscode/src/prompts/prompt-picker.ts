@@ -2,15 +2,16 @@
 
 import * as vscode from "vscode";
 import type { KeptPrompt, PromptVariable } from "../../../web/src/generated/portico/v1/agent_pb";
-import type { ServerConnection } from "../server/connection";
 import {
   costLimit,
+  defaultsFrom,
   describePrompt,
   dollars,
   groupPrompts,
   parseDollars,
   type RunDefaults,
-} from "./prompt-list";
+} from "../../../web/src/model/prompt-list";
+import type { ServerConnection } from "../server/connection";
 
 /** The variable with the text that a prompt is run on. */
 export const INPUT = "input";
@@ -29,17 +30,11 @@ interface OverrideItem extends vscode.QuickPickItem {
 }
 
 export async function readDefaults(connection: ServerConnection, workspace: string): Promise<RunDefaults> {
-  const [{ models }, { settings }] = await Promise.all([
+  const [models, { settings }] = await Promise.all([
     connection.call((client) => client.listModels({ workspace })),
     connection.call((client) => client.getSettings({ workspace })),
   ]);
-  const maxCost: unknown = JSON.parse(
-    settings.find(({ name }) => name === "maxCostUsd")?.valueJson ?? "null",
-  );
-  return {
-    model: models.find(({ isDefault }) => isDefault)?.name ?? "",
-    maxCost: typeof maxCost === "number" ? maxCost : undefined,
-  };
+  return defaultsFrom(models, settings);
 }
 
 export async function pickPrompt(

@@ -4,7 +4,6 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CancellationToken } from "vscode";
 import type { PromptRunResult, RunPromptRequestSchema } from "../../../web/src/generated/portico/v1/agent_pb";
 import type { ServerConnection } from "../server/connection";
-import { dollars } from "./prompt-list";
 
 export interface RunListener {
   /** The session of the run is known. */
@@ -52,22 +51,6 @@ export async function runPrompt(
     cancelling.dispose();
   }
 }
-
-/** The line of the notification after a run. */
-export function runSummary(name: string, result: PromptRunResult): string {
-  const { complete, error, model, costUsd, durationMs, finishReason } = result;
-  const outcome = complete ? "finished" : error !== "" ? "failed" : (endings[finishReason] ?? "ended early");
-  const cost = costUsd === undefined ? "" : dollars(costUsd);
-  const facts = [model, cost, `${(Number(durationMs) / 1000).toFixed(1)} s`].filter((fact) => fact !== "");
-  const answer = complete || result.text.trim() === "" ? "" : " The answer is incomplete.";
-  return `Portico: ${name} ${outcome} (${facts.join(", ")}).${error === "" ? "" : ` ${error}`}${answer}`;
-}
-
-const endings: Readonly<Record<string, string | undefined>> = {
-  cancelled: "was cancelled",
-  max_tokens: "reached the token limit of the model",
-  refusal: "was refused by the model",
-};
 
 /** The line that marks half an answer in an editor; empty for a whole one. */
 export function incompleteMark(result: Pick<PromptRunResult, "complete" | "finishReason">): string {

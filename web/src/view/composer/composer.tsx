@@ -8,6 +8,7 @@ import type { Agent, SessionSummary } from "../../generated/portico/v1/agent_pb"
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
 import { useFocusRetention } from "../focus-retention";
+import { RunButton } from "../prompts/run-button";
 import { ModePicker } from "../review/mode-picker";
 import { SandboxBadge } from "./sandbox-badge";
 import { shortPath } from "../timeline/short-path";
@@ -115,6 +116,7 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
         />
         <div class="p-composer-bar">
           <AttachButton composition={composition} closed={isOpenElsewhere} />
+          <RunButton session={session} gateway={gateway} />
           <Pickers
             session={session}
             gateway={gateway}

@@ -42,7 +42,7 @@ export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps)
     connecting.stage.value = { state: "asking" };
   };
   return (
-    <Dialog title="Connect a model" kind="connect" onLeave={onLeave}>
+    <Dialog title="Connect a model" kind="form" onLeave={onLeave}>
       <FoundServers servers={connecting.found.value} onChoose={(found) => choose(SERVER, found)} />
       {offers.map((download) => (
         <DownloadOffer key={download.name} download={download} connecting={connecting} />

@@ -1,13 +1,31 @@
-// How prompts are listed: grouped by folder, with tags and a cost class.
+// How prompts are listed, grouped by folder, with tags and a cost class; and the line that sums up a run.
 
-import { dirname, relative } from "node:path";
-import { PromptOrigin, type KeptPrompt } from "../../../web/src/generated/portico/v1/agent_pb";
+import {
+  PromptOrigin,
+  type KeptPrompt,
+  type ListModelsResponse,
+  type PromptRunResult,
+  type Setting,
+} from "../generated/portico/v1/agent_pb";
 
 /** What a run uses unless the prompt or the person says otherwise. */
 export interface RunDefaults {
   readonly model: string;
   /** In dollars; undefined if it is not known. */
   readonly maxCost: number | undefined;
+}
+
+export function defaultsFrom(
+  { models }: Pick<ListModelsResponse, "models">,
+  settings: readonly Setting[],
+): RunDefaults {
+  const maxCost: unknown = JSON.parse(
+    settings.find(({ name }) => name === "maxCostUsd")?.valueJson ?? "null",
+  );
+  return {
+    model: models.find(({ isDefault }) => isDefault)?.name ?? "",
+    maxCost: typeof maxCost === "number" ? maxCost : undefined,
+  };
 }
 
 export interface PromptGroup {
@@ -71,7 +89,23 @@ export function parseDollars(text: string): number | undefined {
 
 function folderTitle({ origin, path }: KeptPrompt, workspace: string): string {
   if (origin === PromptOrigin.BUILT_IN) return "Built-in";
-  const folder = dirname(path);
-  const inside = relative(workspace, folder);
-  return inside.startsWith("..") ? folder : inside;
+  const folder = path.slice(0, Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")));
+  const isInside = folder.startsWith(workspace) && /[\\/]/.test(folder.charAt(workspace.length));
+  return isInside ? folder.slice(workspace.length + 1) : folder;
 }
+
+/** One line after a run: how it ended, with model, cost and time. */
+export function runSummary(name: string, result: PromptRunResult): string {
+  const { complete, error, model, costUsd, durationMs, finishReason } = result;
+  const outcome = complete ? "finished" : error !== "" ? "failed" : (endings[finishReason] ?? "ended early");
+  const cost = costUsd === undefined ? "" : dollars(costUsd);
+  const facts = [model, cost, `${(Number(durationMs) / 1000).toFixed(1)} s`].filter((fact) => fact !== "");
+  const answer = complete || result.text.trim() === "" ? "" : " The answer is incomplete.";
+  return `${name} ${outcome} (${facts.join(", ")}).${error === "" ? "" : ` ${error}`}${answer}`;
+}
+
+const endings: Readonly<Record<string, string | undefined>> = {
+  cancelled: "was cancelled",
+  max_tokens: "reached the token limit of the model",
+  refusal: "was refused by the model",
+};
