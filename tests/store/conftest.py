@@ -4,6 +4,9 @@ from pathlib import Path
 import pytest
 
 from portico.store.sqlite import SqliteStore
+from tests.support.postgres import database, postgres
+
+__all__ = ["database", "folder", "postgres", "store"]
 
 
 @pytest.fixture
