@@ -1,6 +1,6 @@
 """Leases as rows of the database, each with an epoch that fences off former holders.
 
-A lease expires when its process no longer renews it. Whoever takes it then gets the next epoch, and appends of the
+A lease expires when its process no longer renews it. The next holder gets the next epoch, and appends of the
 former holder are refused by their epoch, however late they come. Only the clock of the database counts.
 
 The port asks for leases without waiting, so they have a connection of their own, for queries of a few milliseconds.
