@@ -19,6 +19,7 @@ from portico.domain.problems import Problem
 from portico.domain.reviews import ReviewMode
 from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
+from portico.domain.spending import Spending
 from portico.domain.values import SandboxStatus, TerminalOutput
 from portico.rpc.frames import Transport
 from portico.sessions.code_servers import CodeServers
@@ -110,6 +111,10 @@ class Store(Protocol):
 
     async def search(self, query: SearchQuery) -> SearchPage:
         """Messages that match, newest first."""
+        ...
+
+    async def spending(self, *, since_ms: int = 0) -> list[Spending]:
+        """What sessions have cost since a time, each by day and model."""
         ...
 
     async def index_for_search(self, *, seconds: float) -> int:

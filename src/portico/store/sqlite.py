@@ -13,9 +13,10 @@ from portico.domain.events import Event
 from portico.domain.ids import SessionId
 from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
+from portico.domain.spending import Spending
 from portico.files.leases import FileLease, FileLeases
 from portico.files.private import make_private_folder
-from portico.store import queries
+from portico.store import queries, spending_queries
 from portico.store.connection import ConnectionThread, connect_reader, connect_writer
 from portico.store.errors import DAMAGE_CODES, is_locked, library_code
 from portico.store.group_commit import GroupCommit
@@ -137,6 +138,15 @@ class SqliteStore:
 
     async def search(self, query: SearchQuery) -> SearchPage:
         return await self._search_index.search(query)
+
+    async def spending(self, *, since_ms: int = 0) -> list[Spending]:
+        # On a thread of its own: over a large log it takes a moment, and other reads should not wait.
+        thread = ConnectionThread(self._path, self._connect_reader)
+        await thread.open()
+        try:
+            return await thread.run(partial(spending_queries.spending, since_ms=since_ms))
+        finally:
+            await thread.close()
 
     async def index_for_search(self, *, seconds: float) -> int:
         return await self._search_index.follow(seconds=seconds)

@@ -10,10 +10,12 @@ from portico.domain.events import STATE_PAYLOADS, Event
 from portico.domain.ids import SessionId
 from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
+from portico.domain.spending import Spending
 from portico.store import search_queries
 from portico.store.batches import advance, advance_copy
 from portico.store.rows import EventRow, event_of, event_row, limit_bytes
 from portico.store.search_documents import documents_of
+from portico.store.spending_queries import fold_spending
 from portico.store.verification import SessionCheck
 
 BeforeAppend = Callable[[Sequence[Event]], Awaitable[None]]
@@ -127,6 +129,9 @@ class MemoryStore:
                     seen_to=summary.last_seq,
                 )
             return search_queries.find(connection, query, pending=0)
+
+    async def spending(self, *, since_ms: int = 0) -> list[Spending]:
+        return fold_spending(((one, self._rows[name]) for name, one in self._summaries.items()), since_ms)
 
     async def index_for_search(self, *, seconds: float) -> int:
         return 0

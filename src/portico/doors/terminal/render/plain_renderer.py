@@ -96,7 +96,7 @@ class PlainRenderer:
             ):
                 self._request(request)
             case UsageUpdated() as usage:
-                self._state.usage = usage
+                self._state.usage = usage.over(self._state.usage)
             case Notice() as notice:
                 self._notice(notice, event.session_id)
             case ErrorReported() as error:

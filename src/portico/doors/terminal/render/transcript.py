@@ -123,7 +123,7 @@ class SessionTranscript:
                     yield from self._close_answer()
                     yield from self._close_plan()
             case UsageUpdated() as usage:
-                self._session.usage = usage
+                self._session.usage = usage.over(self._session.usage)
             case SessionStarted() | PromptSubmitted() | StateChanged() | TurnEnded() as turn:
                 yield from self._turn(turn, event.at)
             case Notice() | ErrorReported() as trouble:
