@@ -8,7 +8,7 @@ import pytest
 from portico.domain.events import AnyPayload, ConfigUpdated, Event, SessionStarted, UsageUpdated
 from portico.domain.ids import SessionId
 from portico.domain.spending import Spending, SpendingGrouping, total_spending
-from portico.domain.values import ConfigOption
+from portico.domain.values import ConfigOption, ForkedFrom
 from portico.sessions.ports import Store
 from portico.store.sqlite import SqliteStore
 from portico.testing.store import MemoryStore
@@ -96,7 +96,7 @@ async def test_copies_of_a_forked_session_cost_nothing_again(store: Store) -> No
         continued=False,
         mode="direct",
         portico_version="1",
-        forked_from=ALPHA,
+        forked_from=ForkedFrom(session_id=ALPHA),
     )
     await store.copy(ALPHA, [event(BETA, 3, forked, at=AT + 10)])
     await store.append([event(BETA, 4, UsageUpdated(cost=0.7), at=AT + 11)], durable=False)

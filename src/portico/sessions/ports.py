@@ -113,8 +113,8 @@ class Store(Protocol):
         """Messages that match, newest first."""
         ...
 
-    async def spending(self, *, since_ms: int = 0) -> list[Spending]:
-        """What sessions have cost since a time, each by day and model."""
+    async def spending(self, *, since_ms: int = 0, session_id: SessionId | None = None) -> list[Spending]:
+        """What sessions have cost since a time, each by day and model; all of them, or one."""
         ...
 
     async def index_for_search(self, *, seconds: float) -> int:

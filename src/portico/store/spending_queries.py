@@ -12,9 +12,9 @@ from portico.domain.spending import Spending, SpendingFold
 from portico.store.connection import fetch_lenient
 from portico.store.rows import EventRow, event_of
 
-_SESSIONS = """
-    SELECT number, session_id, title, agent, workspace FROM sessions WHERE updated_at >= ? ORDER BY number
-"""
+_FACTS = "SELECT number, session_id, title, agent, workspace, created_at FROM sessions WHERE updated_at >= ?"
+_SESSIONS = f"{_FACTS} ORDER BY number"
+_ONE_SESSION = f"{_FACTS} AND session_id = ?"
 # The partial index is used only by a query that repeats its condition literally.
 _USAGE = """
     SELECT seq, NULL, at, kind, payload FROM events INDEXED BY standing_events
@@ -27,13 +27,21 @@ SessionUsage = tuple[SessionSummary, Iterable[EventRow]]
 """A session and its usage events; others are passed over."""
 
 
-def spending(connection: sqlite3.Connection, since_ms: int) -> list[Spending]:
-    return fold_spending(_usage(connection, since_ms), since_ms)
+def spending(
+    connection: sqlite3.Connection, since_ms: int, session_id: SessionId | None = None
+) -> list[Spending]:
+    return fold_spending(_usage(connection, since_ms, session_id), since_ms)
 
 
-def _usage(connection: sqlite3.Connection, since_ms: int) -> Iterator[SessionUsage]:
-    for number, session_id, title, agent, workspace in fetch_lenient(connection, _SESSIONS, (since_ms,)):
-        summary = SessionSummary(session_id=session_id, title=title, agent=agent, workspace=workspace)
+def _usage(
+    connection: sqlite3.Connection, since_ms: int, session_id: SessionId | None
+) -> Iterator[SessionUsage]:
+    query = _SESSIONS if session_id is None else _ONE_SESSION
+    values = (since_ms,) if session_id is None else (since_ms, session_id)
+    for number, name, title, agent, workspace, created_at in fetch_lenient(connection, query, values):
+        summary = SessionSummary(
+            session_id=name, title=title, agent=agent, workspace=workspace, created_at=created_at
+        )
         yield summary, [EventRow(*row) for row in connection.execute(_USAGE, (number,)).fetchall()]
 
 
@@ -51,8 +59,13 @@ def fold_spending(sessions: Iterable[SessionUsage], since_ms: int) -> list[Spend
             if isinstance(payload, ConfigUpdated):
                 fold.choose_model(payload)
             elif isinstance(payload, UsageUpdated):
-                mark = blake2b(b"%d %d %b" % (row.seq, row.at, row.payload), digest_size=16).digest()
+                mark = blake2b(_named(summary, row), digest_size=16).digest()
                 fold.add(payload, row.at, counts=mark not in seen and row.at >= since_ms)
                 seen.add(mark)
         found += fold.spending()
     return found
+
+
+def _named(session: SessionSummary, row: EventRow) -> bytes:
+    """What an event has in common with its copies, and with no other: a fork was created when its source was."""
+    return b"%d %d %d %b" % (session.created_at, row.seq, row.at, row.payload)

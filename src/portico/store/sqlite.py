@@ -139,12 +139,15 @@ class SqliteStore:
     async def search(self, query: SearchQuery) -> SearchPage:
         return await self._search_index.search(query)
 
-    async def spending(self, *, since_ms: int = 0) -> list[Spending]:
+    async def spending(self, *, since_ms: int = 0, session_id: SessionId | None = None) -> list[Spending]:
+        find = partial(spending_queries.spending, since_ms=since_ms, session_id=session_id)
+        if session_id is not None:
+            return await self._reader.run(find)
         # On a thread of its own: over a large log it takes a moment, and other reads should not wait.
         thread = ConnectionThread(self._path, self._connect_reader)
         await thread.open()
         try:
-            return await thread.run(partial(spending_queries.spending, since_ms=since_ms))
+            return await thread.run(find)
         finally:
             await thread.close()
 

@@ -130,8 +130,9 @@ class MemoryStore:
                 )
             return search_queries.find(connection, query, pending=0)
 
-    async def spending(self, *, since_ms: int = 0) -> list[Spending]:
-        return fold_spending(((one, self._rows[name]) for name, one in self._summaries.items()), since_ms)
+    async def spending(self, *, since_ms: int = 0, session_id: SessionId | None = None) -> list[Spending]:
+        found = [one for name, one in self._summaries.items() if session_id in (None, name)]
+        return fold_spending(((one, self._rows[one.session_id]) for one in found), since_ms)
 
     async def index_for_search(self, *, seconds: float) -> int:
         return 0
