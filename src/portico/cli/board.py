@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import re
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -13,10 +14,11 @@ from portico.domain.errors import PorticoError
 from portico.domain.ids import SessionId
 from portico.domain.timestamps import format_time
 from portico.doors.terminal.input.line_reader import LineReader
+from portico.doors.terminal.input.permission_prompt import QUIET_SECONDS
 from portico.doors.terminal.input.terminal_mode import single_keys
 from portico.doors.terminal.output import is_plain_output, make_writer
 from portico.doors.terminal.permission_keys import find_keyed_option
-from portico.doors.terminal.render.board_view import board_lines, card_facts, ordered_cards
+from portico.doors.terminal.render.board_view import BoardFrame, board_lines, card_facts, ordered_cards
 from portico.doors.terminal.theme import UNICODE, signs_for
 from portico.processes.signals import END_SIGNALS, on_signals
 from portico.processes.tasks import cancel_and_wait
@@ -38,6 +40,7 @@ _LEAVE = ("q", "\x04")
 _ENTER_SCREEN, _LEAVE_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 _REDRAW = "\x1b[H"
 _TICK_SECONDS = 1.0
+_KEY = re.compile(r"\x1b[\[O][A-Z]|.", re.DOTALL)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -132,6 +135,9 @@ class BoardScreen:
         self._chosen: SessionId | None = None
         self._message = ""
         self._lines = LineReader(sys.stdin.fileno())
+        self._asked = ""
+        """The request of the chosen session that is on the screen."""
+        self._answerable_at = 0.0
 
     async def show(self, changes: AsyncGenerator[BoardCard | RemovedSession]) -> tuple[str, SessionId] | None:
         ended = asyncio.Event()
@@ -165,33 +171,47 @@ class BoardScreen:
             await asyncio.sleep(_TICK_SECONDS)
 
     async def _type(self) -> tuple[str, SessionId] | None:
-        while True:
-            shown = self._shown_request()
-            keys = await self._lines.read_keys()
-            if keys is None or keys in _LEAVE:
-                return None
-            cards, place = self._ordered()
-            self._message = ""
-            if cards and keys in (*_UP, *_DOWN):
-                step = -1 if keys in _UP else 1
-                self._chosen = cards[max(0, min(place + step, len(cards) - 1))].session_id
-            elif cards and keys in _ENTER:
-                return "chat", cards[place].session_id
-            elif cards and keys == "v" and cards[place].changes.files:
-                return "review", cards[place].session_id
-            elif cards:
-                await self._answer(cards[place], keys, shown)
+        """Do what keys say; returns what to open, or None to leave."""
+        while (keys := await self._lines.read_keys()) is not None:
+            for key in _KEY.findall(keys):
+                if key in _LEAVE:
+                    return None
+                if (opened := await self._press(key)) is not None:
+                    return opened
             self._draw()
+        return None
 
-    def _shown_request(self) -> str:
-        """The request that keys answer: the first one of the chosen session, as it is on the screen."""
+    async def _press(self, key: str) -> tuple[str, SessionId] | None:
         cards, place = self._ordered()
-        return cards[place].permissions[0].request_id if cards and cards[place].permissions else ""
+        self._message = ""
+        if not cards:
+            return None
+        if key in _ENTER:
+            return "chat", cards[place].session_id
+        if key == "v" and cards[place].changes.files:
+            return "review", cards[place].session_id
+        if key in (*_UP, *_DOWN):
+            step = -1 if key in _UP else 1
+            self._chosen = cards[max(0, min(place + step, len(cards) - 1))].session_id
+        else:
+            await self._answer(cards[place], key)
+        return None
 
-    async def _answer(self, card: BoardCard, keys: str, shown: str) -> None:
-        """Answer a request that was on the screen before the key was pressed."""
-        request = next((one for one in card.permissions[:1] if one.request_id == shown), None)
-        if request is None or (keyed := find_keyed_option(request, keys)) is None:
+    def _takes_answers(self, card: BoardCard | None) -> bool:
+        """Whether keys answer the request of a session: not before it was on the screen for a moment."""
+        asked = card.permissions[0].request_id if card is not None and card.permissions else ""
+        now = self._host.clock.monotonic()
+        if asked != self._asked:
+            self._asked, self._answerable_at = asked, now + QUIET_SECONDS
+            if asked:
+                asyncio.get_running_loop().call_later(QUIET_SECONDS, self._draw)
+        return bool(asked) and now >= self._answerable_at
+
+    async def _answer(self, card: BoardCard, keys: str) -> None:
+        if not self._takes_answers(card):
+            return
+        request = card.permissions[0]
+        if (keyed := find_keyed_option(request, keys)) is None:
             return
         # Late: it is slow to import, and most boards answer nothing.
         from portico.client.remote_session import join_session
@@ -221,16 +241,15 @@ class BoardScreen:
 
         console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
         cards, place = self._ordered()
-        lines = board_lines(
-            cards,
-            place,
+        frame = BoardFrame(
             now_ms=self._host.clock.now_ms(),
             width=console.width,
             height=console.height,
             signs=signs_for(console.encoding),
-            message=self._message,
             home=self._environ.get("HOME", ""),
         )
+        takes_answers = self._takes_answers(cards[place] if cards else None)
+        lines = board_lines(cards, place, frame, takes_answers=takes_answers, message=self._message)
         with console.capture() as capture:
             for line in lines:
                 console.print(line, no_wrap=True, overflow="crop", end="\x1b[K\n")

@@ -20,7 +20,7 @@ async def card(door: Calls) -> pb.BoardCard:
         assert response.change is not None
         if response.change.field == "changed":
             await stream.aclose()  # type: ignore[attr-defined]
-            return response.change.value  # type: ignore[no-any-return]
+            return response.change.value
     raise AssertionError("the board ended")
 
 

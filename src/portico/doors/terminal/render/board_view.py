@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from portico.doors.terminal import labels
 from portico.doors.terminal.permission_keys import keyed_options
 from portico.doors.terminal.sanitizer import clean_line
@@ -35,18 +37,23 @@ def ordered_cards(cards: Sequence[BoardCard]) -> list[BoardCard]:
     return found
 
 
+class BoardFrame(msgspec.Struct, frozen=True, kw_only=True):
+    """The screen that a board is drawn on. `home` is for shorter paths."""
+
+    now_ms: int
+    width: int
+    height: int
+    signs: Signs
+    home: str = ""
+
+
 def board_lines(
-    cards: Sequence[BoardCard],
-    chosen: int,
-    *,
-    now_ms: int,
-    width: int,
-    height: int,
-    signs: Signs,
-    message: str = "",
-    home: str = "",
+    cards: Sequence[BoardCard], chosen: int, frame: BoardFrame, *, takes_answers: bool, message: str = ""
 ) -> list["Text"]:
-    """The board on a screen. `cards` are ordered; `chosen` is the index of the one that keys act on."""
+    """The board on a screen. `cards` are ordered; `chosen` is the index of the one that keys act on.
+
+    Without `takes_answers`, the keys that answer its request are not shown.
+    """
     from rich.text import Text
 
     lines: list[Text] = []
@@ -63,38 +70,40 @@ def board_lines(
                 *([Text()] if lines else []),
                 Text.assemble((name, f"bold {style}"), (f"  {count}", DIM)),
             ]
-        if place == chosen:
+        if is_chosen := place == chosen:
             at = len(lines)
-        lines += _card_lines(
-            card, is_chosen=place == chosen, now_ms=now_ms, width=width, signs=signs, home=home
-        )
+        lines += _card_lines(card, frame, is_chosen=is_chosen)
+    if cards and takes_answers:
+        lines[at + 2 : at + 2] = _requests(cards[chosen])
     footer = _footer(cards[chosen] if cards else None, message)
-    room = max(1, height - len(footer) - 1)
+    room = max(1, frame.height - len(footer) - 1)
     start = max(0, min(at - room // 2, len(lines) - room))
     shown = [*lines[start : start + room], Text(), *footer]
     for line in shown:
-        line.truncate(width - 1, overflow="ellipsis")
+        line.truncate(frame.width - 1, overflow="ellipsis")
     return shown
 
 
-def _card_lines(
-    card: BoardCard, *, is_chosen: bool, now_ms: int, width: int, signs: Signs, home: str
-) -> list["Text"]:
+def _card_lines(card: BoardCard, frame: BoardFrame, *, is_chosen: bool) -> list["Text"]:
     from rich.text import Text
 
-    summary = card.entry.summary
+    summary, signs = card.entry.summary, frame.signs
     title = Text(clean_line(summary.title) or "untitled", STRONG if is_chosen else "")
-    title.truncate(min(_TITLE_COLUMNS, width // 2), overflow="ellipsis", pad=True)
-    facts = [summary.agent, labels.age(summary.updated_at, now_ms), *card_facts(card, signs)]
+    title.truncate(min(_TITLE_COLUMNS, frame.width // 2), overflow="ellipsis", pad=True)
+    facts = [
+        clean_line(summary.agent),
+        labels.age(summary.updated_at, frame.now_ms),
+        *card_facts(card, signs),
+    ]
     mark = (f"{signs.prompt} ", ACCENT) if is_chosen else ("  ", "")
-    first = Text.assemble(mark, title, "  ", (clean_line("  ".join(facts)), DIM))
+    first = Text.assemble(mark, title, "  ", (f" {signs.dot} ".join(facts), DIM))
     if not is_chosen and card.group == "done":
         return [first]
     second = Text.assemble("    ", (clean_line(card.last_line), CAUTION if card.group == "asking" else DIM))
     if not is_chosen:
         return [first, second]
-    place = Text(f"    {labels.short_path(summary.workspace, home=home)}  {summary.session_id}", DIM)
-    return [first, second, *_requests(card), place]
+    place = Text(f"    {labels.short_path(summary.workspace, home=frame.home)}  {summary.session_id}", DIM)
+    return [first, second, place]
 
 
 def card_facts(card: BoardCard, signs: Signs) -> list[str]:
@@ -115,13 +124,13 @@ def _requests(card: BoardCard) -> list["Text"]:
     """The answers to the first permission request, with their keys."""
     from rich.text import Text
 
-    if not card.permissions:
-        return []
-    line = Text("    ")
-    for keyed in keyed_options(card.permissions[0]):
-        line.append(f"{keyed.letter or keyed.number} ", f"bold {GOOD if keyed.allows else BAD}")
-        line.append(f"{keyed.name}   ")
-    return [line]
+    return [
+        Text.assemble(
+            (f"    {keyed.letter or keyed.number}  ", f"bold {GOOD if keyed.allows else BAD}"), keyed.name
+        )
+        for request in card.permissions[:1]
+        for keyed in keyed_options(request)
+    ]
 
 
 def _footer(card: BoardCard | None, message: str) -> list["Text"]:
