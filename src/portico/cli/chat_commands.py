@@ -39,8 +39,10 @@ async def run_model(name: str, conversation: ClientSession, store: Store, sessio
         )
     if name:
         await conversation.set_option(MODEL_CATEGORY, name)
-    options = await _current(store, session_id)
-    return option_lines([option for option in options if option.category == MODEL_CATEGORY])
+    options = [one for one in await _current(store, session_id) if one.category == MODEL_CATEGORY]
+    takes_any = any(option.open for option in options)
+    more = [f"Any other: {MODEL} NAME. See them with: portico models list"] if takes_any else []
+    return [*option_lines(options), *more]
 
 
 async def run_components(words: str, conversation: ClientSession) -> list[str]:
