@@ -12,7 +12,7 @@ from portico.cli.arguments import CommandParser, print_json, read_since
 from portico.config.model_settings import BudgetSetting
 from portico.config.paths import config_folder
 from portico.config.settings import load_settings
-from portico.domain.spending import SpendingGrouping, total_spending
+from portico.domain.costs import SpendingGrouping, total_spending
 
 _DESCRIPTION = """Show what sessions cost, as their agents report it.
 

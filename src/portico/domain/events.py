@@ -216,8 +216,6 @@ class QuestionAnswered(Payload, frozen=True):
 
 
 class UsageUpdated(Payload, frozen=True):
-    """Tokens of a turn, how full the context is, and what the agent's session has cost so far."""
-
     kind = "usage_updated"
     used: int | None = None
     size: int | None = None
@@ -225,20 +223,6 @@ class UsageUpdated(Payload, frozen=True):
     currency: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
-
-    def over(self, before: "UsageUpdated | None") -> "UsageUpdated":
-        """This report over an earlier one: fields that it lacks are unchanged."""
-        if before is None:
-            return self
-        priced = before if self.cost is None else self
-        return UsageUpdated(
-            used=before.used if self.used is None else self.used,
-            size=before.size if self.size is None else self.size,
-            cost=priced.cost,
-            currency=priced.currency,
-            input_tokens=before.input_tokens if self.input_tokens is None else self.input_tokens,
-            output_tokens=before.output_tokens if self.output_tokens is None else self.output_tokens,
-        )
 
 
 class CommandsUpdated(Payload, frozen=True):

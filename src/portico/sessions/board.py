@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from portico.domain.costs import total_spending
 from portico.domain.errors import PorticoError
 from portico.domain.events import (
     ErrorReported,
@@ -21,7 +22,6 @@ from portico.domain.events import (
 )
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary, one_line
-from portico.domain.spending import total_spending
 from portico.domain.turns import TurnState
 from portico.sessions.ports import Store
 from portico.sessions.review_actions import ReviewActions

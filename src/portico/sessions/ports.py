@@ -12,6 +12,7 @@ import msgspec
 from portico.acp import _schema as acp
 from portico.acp.extensions import SessionPlacement
 from portico.domain.components import ComponentStatus, SessionComponents
+from portico.domain.costs import Spending
 from portico.domain.drafts import SessionDraft
 from portico.domain.events import AnyPayload, Event
 from portico.domain.ids import SessionId
@@ -19,7 +20,6 @@ from portico.domain.problems import Problem
 from portico.domain.reviews import ReviewMode
 from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
-from portico.domain.spending import Spending
 from portico.domain.values import SandboxStatus, TerminalOutput
 from portico.rpc.frames import Transport
 from portico.sessions.code_servers import CodeServers

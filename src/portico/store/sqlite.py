@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from portico.domain.costs import Spending
 from portico.domain.drafts import SessionDraft
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
 from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
-from portico.domain.spending import Spending
 from portico.files.leases import FileLease, FileLeases
 from portico.files.private import make_private_folder
-from portico.store import queries, spending_queries
+from portico.store import cost_queries, queries
 from portico.store.connection import ConnectionThread, connect_reader, connect_writer
 from portico.store.errors import DAMAGE_CODES, is_locked, library_code
 from portico.store.group_commit import GroupCommit
@@ -140,7 +140,7 @@ class SqliteStore:
         return await self._search_index.search(query)
 
     async def spending(self, *, since_ms: int = 0, session_id: SessionId | None = None) -> list[Spending]:
-        find = partial(spending_queries.spending, since_ms=since_ms, session_id=session_id)
+        find = partial(cost_queries.spending, since_ms=since_ms, session_id=session_id)
         if session_id is not None:
             return await self._reader.run(find)
         # On a thread of its own: over a large log it takes a moment, and other reads should not wait.

@@ -4,18 +4,18 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 
+from portico.domain.costs import Spending
 from portico.domain.drafts import SessionDraft
 from portico.domain.errors import StoreFailed
 from portico.domain.events import STATE_PAYLOADS, Event
 from portico.domain.ids import SessionId
 from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
-from portico.domain.spending import Spending
 from portico.store import search_queries
 from portico.store.batches import advance, advance_copy
+from portico.store.cost_queries import fold_spending
 from portico.store.rows import EventRow, event_of, event_row, limit_bytes
 from portico.store.search_documents import documents_of
-from portico.store.spending_queries import fold_spending
 from portico.store.verification import SessionCheck
 
 BeforeAppend = Callable[[Sequence[Event]], Awaitable[None]]

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from portico.api.fields import one_of, read_enum, to_enum
 from portico.api.v1 import agent_pb as pb
 from portico.api.value_reader import from_time
-from portico.domain.spending import SpendingTotal, total_spending
+from portico.domain.costs import SpendingTotal, total_spending
 from portico.doors.api.event_messages import to_permission, to_question
 from portico.doors.api.prompt_calls import PromptCalls
 from portico.doors.api.session_calls import Context

@@ -4,6 +4,7 @@ from typing import Self
 
 import msgspec
 
+from portico.domain.costs import merge_usage
 from portico.domain.events import (
     CommandsUpdated,
     ConfigUpdated,
@@ -50,7 +51,7 @@ class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
             case StateChanged(state=state, agent_session=AgentSession(sandbox=sandbox)):
                 return msgspec.structs.replace(self, state=state, sandbox=sandbox)
             case UsageUpdated() as usage:
-                return msgspec.structs.replace(self, usage=usage.over(self.usage))
+                return msgspec.structs.replace(self, usage=merge_usage(self.usage, usage))
             case ConfigUpdated(options=options):
                 return msgspec.structs.replace(
                     self, model=_current(options, "model"), agent_mode=_current(options, "mode")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from portico.config.model_settings import BudgetSetting
-from portico.domain.spending import SpendingGrouping, SpendingTotal
+from portico.domain.costs import SpendingGrouping, SpendingTotal
 from portico.doors.terminal import labels
 from portico.doors.terminal.output import plain_columns
 from portico.doors.terminal.sanitizer import clean_line

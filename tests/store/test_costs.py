@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from portico.domain.costs import Spending, SpendingGrouping, total_spending
 from portico.domain.events import AnyPayload, ConfigUpdated, Event, SessionStarted, UsageUpdated
 from portico.domain.ids import SessionId
-from portico.domain.spending import Spending, SpendingGrouping, total_spending
 from portico.domain.values import ConfigOption, ForkedFrom
 from portico.sessions.ports import Store
 from portico.store.sqlite import SqliteStore

@@ -18,6 +18,21 @@ _QUARTER_HOUR = 900_000
 """In milliseconds."""
 
 
+def merge_usage(before: UsageUpdated | None, now: UsageUpdated) -> UsageUpdated:
+    """The usage after a report: fields that it lacks are unchanged."""
+    if before is None:
+        return now
+    priced = before if now.cost is None else now
+    return UsageUpdated(
+        used=before.used if now.used is None else now.used,
+        size=before.size if now.size is None else now.size,
+        cost=priced.cost,
+        currency=priced.currency,
+        input_tokens=before.input_tokens if now.input_tokens is None else now.input_tokens,
+        output_tokens=before.output_tokens if now.output_tokens is None else now.output_tokens,
+    )
+
+
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
     """What one session cost on one day with one model. `cost` is None if the agent tells none."""
 

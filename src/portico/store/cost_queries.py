@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from operator import attrgetter
 
+from portico.domain.costs import Spending, SpendingFold
 from portico.domain.events import ConfigUpdated, UsageUpdated
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
-from portico.domain.spending import Spending, SpendingFold
 from portico.store.connection import fetch_lenient
 from portico.store.rows import EventRow, event_of
 
