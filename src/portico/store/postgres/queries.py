@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from portico.domain import codecs
+from portico.domain.costs import Spending
 from portico.domain.drafts import SessionDraft
 from portico.domain.errors import StoreFailed
 from portico.domain.events import STATE_PAYLOADS, Event
@@ -14,6 +15,7 @@ from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
 from portico.domain.turns import TurnState
 from portico.store.checksums import next_checksum
+from portico.store.cost_queries import SessionUsage, fold_spending
 from portico.store.postgres.connection import Connection
 from portico.store.rows import EventRow, draft_of, draft_row, event_of, limit_bytes
 
@@ -51,6 +53,11 @@ _COUNT_CHANGE = """
 # The partial index is used only by a query that repeats its condition literally.
 _STANDING = """
     kind IN ('plan_updated', 'todos_updated', 'usage_updated', 'commands_updated', 'config_updated')
+"""
+
+_USAGE = f"""
+    SELECT seq, turn_id, at, kind, payload FROM events
+    WHERE session = %s AND {_STANDING} AND kind IN ('usage_updated', 'config_updated')
 """
 
 
@@ -214,6 +221,20 @@ async def summaries(
         except StoreFailed as failure:  # Opening such a session and `verify` report it.
             log.debug("left out of a list: %s", failure.message)
     return found
+
+
+async def spending(connection: Connection, *, since_ms: int, session_id: SessionId | None) -> list[Spending]:
+    query = "SELECT number, session_id, summary FROM sessions WHERE updated_at >= %s"
+    if session_id is not None:
+        query += " AND session_id = %s"
+    values = (since_ms,) if session_id is None else (since_ms, session_id)
+    found: list[SessionUsage] = []
+    for number, name, summary in await _all(
+        await connection.execute((query + " ORDER BY number").encode(), values)
+    ):
+        rows = await _event_rows(await connection.execute(_USAGE.encode(), (number,)))
+        found.append((_summary_of(name, bytes(summary)), rows))
+    return fold_spending(found, since_ms)
 
 
 async def active_sessions(connection: Connection) -> list[SessionId]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 
+from portico.domain.costs import Spending
 from portico.domain.drafts import SessionDraft
 from portico.domain.errors import StoreFailed
 from portico.domain.events import Event
@@ -177,6 +178,10 @@ class PostgresStore:
 
     async def search(self, query: SearchQuery) -> SearchPage:
         return await self._search_index.search(query)
+
+    async def spending(self, *, since_ms: int = 0, session_id: SessionId | None = None) -> list[Spending]:
+        find = partial(queries.spending, since_ms=since_ms, session_id=session_id)
+        return await self._reader.run(find)
 
     async def index_for_search(self, *, seconds: float) -> int:
         return await self._search_index.follow(seconds=seconds)
