@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from portico.conformance.client_cases.catalog import CLIENT_CASES
-from portico.conformance.client_program import ClientTurn
+from portico.conformance.client_program import DrivenTurn
 from portico.conformance.client_trial import ClientTrial
 from portico.conformance.runner import Run, run_cases
 from portico.rpc.streams import MemoryStream, memory_pair
@@ -29,12 +29,12 @@ class MemoryClient:
         self._client = client
         self._folder = folder
 
-    async def start(self, turns: Sequence[ClientTurn]) -> "RunningMemoryClient":
+    async def start(self, turns: Sequence[DrivenTurn]) -> "RunningMemoryClient":
         return RunningMemoryClient(self._client, self._folder, turns)
 
 
 class RunningMemoryClient:
-    def __init__(self, client: type[CorrectClient], folder: Path, turns: Sequence[ClientTurn]) -> None:
+    def __init__(self, client: type[CorrectClient], folder: Path, turns: Sequence[DrivenTurn]) -> None:
         self.folder = folder
         self.stream, self._far = memory_pair()
         self._client = client(self._far, folder, msgspec.to_builtins(list(turns)))

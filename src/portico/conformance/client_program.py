@@ -31,7 +31,7 @@ _STOP_SECONDS = 2.0
 _TOKEN_SECONDS = 10.0
 
 
-class ClientTurn(msgspec.Struct, frozen=True, omit_defaults=True):
+class DrivenTurn(msgspec.Struct, frozen=True, omit_defaults=True):
     """One turn that the client is asked for."""
 
     prompt: str
@@ -73,7 +73,7 @@ class ClientSubject(Protocol):
         """Whether the client can be told to cancel a turn."""
         ...
 
-    async def start(self, turns: Sequence[ClientTurn]) -> RunningClient: ...
+    async def start(self, turns: Sequence[DrivenTurn]) -> RunningClient: ...
 
 
 class ClientProgram:
@@ -101,7 +101,7 @@ class ClientProgram:
     def can_cancel(self) -> bool:
         return self._has_script or self._cancel_signal is not None
 
-    async def start(self, turns: Sequence[ClientTurn]) -> "RunningClientProgram":
+    async def start(self, turns: Sequence[DrivenTurn]) -> "RunningClientProgram":
         """CannotRun when the command cannot be started, Blocked when it starts no agent."""
         self._starts += 1
         folder = self._trial_folder / f"run-{self._starts}"

@@ -9,7 +9,7 @@ from msgspec import Raw, UnsetType
 
 from portico.acp import _schema as schema
 from portico.conformance.case import Blocked, NotAnnounced, NotExercised, Violation
-from portico.conformance.client_program import ClientSubject, RunningClient, ClientTurn
+from portico.conformance.client_program import ClientSubject, DrivenTurn, RunningClient
 from portico.conformance.deadline import Deadline
 from portico.conformance.dialogue import Dialogue, RecordedAnswer, RecordedFrame
 from portico.domain import codecs
@@ -213,10 +213,10 @@ class ClientTrial:
             raise
         return self._shared
 
-    async def open(self, *turns: ClientTurn, behaviour: AgentBehaviour | None = None) -> ClientConnection:
+    async def open(self, *turns: DrivenTurn, behaviour: AgentBehaviour | None = None) -> ClientConnection:
         """A run of the client for the case alone."""
         with self.deadline.starting():
-            running = await self._subject.start(turns or (ClientTurn(PROMPT),))
+            running = await self._subject.start(turns or (DrivenTurn(PROMPT),))
         number = len(self.connections) + 1
         connection = ClientConnection(running, number, behaviour or AgentBehaviour(), self.deadline)
         self.connections.append(connection)
@@ -226,7 +226,7 @@ class ClientTrial:
         """A run whose turn the client is going to cancel. NotExercised when it cannot be told to."""
         if not self._subject.can_cancel:
             raise NotExercised("Nothing tells the client to cancel: use {script} or --cancel-signal.")
-        connection = await self.open(ClientTurn(PROMPT, cancel=True))
+        connection = await self.open(DrivenTurn(PROMPT, cancel=True))
         await connection.turn()
         return connection
 
