@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from portico.conformance.subject import RunningSubject
 from portico.domain import codecs
 from portico.rpc.framing import LineSplitter, OverlongLine
 from portico.rpc.messages import (
@@ -262,3 +263,14 @@ def _notice(
     if not seen.done() and accepts(frame):
         seen.set_result(frame)
     return seen.done()
+
+
+async def end_connection(
+    running: RunningSubject, dialogue: Dialogue, reading: "asyncio.Task[None]", *, kill: bool
+) -> None:
+    """Close a dialogue, unless its program is to be killed, and wait until the program and its reader are gone."""
+    if not kill:
+        await dialogue.close()
+    await running.stop(kill=kill)
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
