@@ -20,7 +20,14 @@ PACKAGES = [
     ("go", "github.com/pkg/errors", "v0.9.1", "errors.go", "func Wrap(err error"),
     ("maven", "org.slf4j:slf4j-api", "2.0.9", "org/slf4j/Logger.java", "public interface Logger"),
 ]
-FASTAPI, TYPER, ROUTER = "pypi:fastapi/fastapi", "pypi:typer/typer", "npm:@tanstack/router-core/router-core"
+SKILLS = {
+    "pypi:fastapi/fastapi": "FastAPI",
+    "pypi:typer/typer": "Typer",
+    "pypi:pydantic-ai-slim/building-pydantic-ai-agents": "Pydantic AI",
+    "npm:@tanstack/router-core/router-core": "TanStack Router",
+}
+"""Skills that ship with packages, and words that are in each."""
+ALLOWED = ("fastapi", "typer", "pydantic-ai-slim", "npm:@tanstack/*")
 
 
 @pytest.mark.parametrize(("ecosystem", "name", "version", "file", "words"), PACKAGES)
@@ -45,7 +52,7 @@ def skilled(portico: Portico, tmp_path: Path) -> Portico:
     """A workspace with real packages that ship skills."""
     environ = client_caches(tmp_path / "caches")
     site = portico.workspace / ".venv" / "lib" / "python3.12" / "site-packages"
-    for name, version in (("fastapi", "0.162.7"), ("typer", "0.29.1")):
+    for name, version in (("fastapi", "0.162.7"), ("typer", "0.29.1"), ("pydantic-ai-slim", "2.66.0")):
         folder = fetch(portico, environ, "pypi", name, version)["folder"]
         shutil.copytree(folder, site, dirs_exist_ok=True)
     folder = fetch(portico, environ, "npm", "@tanstack/router-core", "1.171.39")["folder"]
@@ -55,33 +62,33 @@ def skilled(portico: Portico, tmp_path: Path) -> Portico:
 
 def test_an_agent_of_the_typescript_sdk_reads_the_skills_that_real_packages_ship(skilled: Portico) -> None:
     listed = {one["id"]: one for one in skilled.run("skills", "list", "--api").api["skills"]}
-    assert {name: listed[name]["state"] for name in (FASTAPI, TYPER, ROUTER)} == dict.fromkeys(
-        (FASTAPI, TYPER, ROUTER), "not allowed"
-    )
-    assert listed[FASTAPI]["version"] == "0.162.7"
-    assert skilled.run("skills", "allow", "fastapi", "typer", "npm:@tanstack/*").code == 0
+    assert {listed[name]["state"] for name in SKILLS} == {"not allowed"}
+    assert listed["pypi:fastapi/fastapi"]["version"] == "0.162.7"
+    assert skilled.run("skills", "allow", *ALLOWED).code == 0
     editor = Editor(skilled, "--agent-command", shlex.join([node(), str(PEERS / "mcp_agent.mjs")]))
     session = editor.open_session()
-
-    def read(name: str) -> list[object]:
-        return ["portico-skills", "tools/call", {"name": "skill_read", "arguments": {"name": name}}]
-
-    turn = editor.prompt(session, json.dumps([["", "prompt"], read(FASTAPI), read(TYPER), read(ROUTER)]))
+    reads = [
+        ["portico-skills", "tools/call", {"name": "skill_read", "arguments": {"name": name}}]
+        for name in SKILLS
+    ]
+    turn = editor.prompt(session, json.dumps([["", "prompt"], *reads]))
     editor.answer_to(turn)
     prompt, *skills = json.loads(said(editor.heard))
-    assert all(f"- {name} (" in prompt[0]["text"] for name in ("fastapi", "typer", "router-core"))
+    assert all(f"- {name.rpartition('/')[2]} (" in prompt[0]["text"] for name in SKILLS)
     texts = [one["outcome"]["result"]["content"][0]["text"] for one in skills]
-    for text, words in zip(texts, ("FastAPI", "Typer", "TanStack Router"), strict=True):
+    for text, words in zip(texts, SKILLS.values(), strict=True):
         assert words in text
     assert editor.hang_up().code == 0
 
 
-async def test_porter_reads_a_skill_that_a_real_package_ships(skilled: Portico) -> None:
-    skilled.run("skills", "allow", "fastapi")
-    call = Call("portico-skills__skill_read", json.dumps({"name": "fastapi"}))
-    async with ModelEndpoint(Answer(call), Answer(Say("Read."))) as endpoint:
+async def test_porter_reads_the_skills_that_real_packages_ship(skilled: Portico) -> None:
+    assert skilled.run("skills", "allow", *ALLOWED).code == 0
+    calls = [Answer(Call("portico-skills__skill_read", json.dumps({"name": name}))) for name in SKILLS]
+    async with ModelEndpoint(*calls, Answer(Say("Read."))) as endpoint:
         ran = await ask(skilled, quick_environ(endpoint), "--allow", "other", "Go on.")
-        _, read = (json.dumps(one.body["messages"][-1]) for one in endpoint.requests)
+        _, *reads = (json.dumps(one.body["messages"][-1]) for one in endpoint.requests)
     assert ran.code == 0, ran.stream.lines
-    assert "pypi fastapi 0.162.7" in read
-    assert "references/pydantic.md" in read
+    for read, words in zip(reads, SKILLS.values(), strict=True):
+        assert words in read
+    assert "pypi fastapi 0.162.7" in reads[0]
+    assert "references/pydantic.md" in reads[0]
