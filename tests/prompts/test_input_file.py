@@ -49,7 +49,7 @@ def test_what_is_no_text_of_a_fair_size_is_refused_with_a_reason(work: Path) -> 
     ):
         with pytest.raises(InvalidInput, match=words):
             read_file_of(work, name)
-    with pytest.raises(FileMissing, match="gone.txt does not exist"):
+    with pytest.raises(FileMissing, match=r"gone\.txt does not exist"):
         read_file_of(work, "gone.txt")
     with pytest.raises(InvalidInput, match="is larger than"):
         read_text_file(work / "huge.txt", "huge.txt")
