@@ -1,11 +1,13 @@
 """A foreign agent asks about a package, does the research in a second session, and gets nothing beyond reading."""
 
+import json
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
 
+from portico.domain.errors import ExitCode
 from tests.review.trees import write
 from tests.support.program import PROGRAM, Portico
 from tests.support.terminal import Terminal
@@ -48,6 +50,14 @@ def test_an_agent_with_one_session_is_told_to_read_itself(portico: Portico) -> N
     stream = portico.exec("ask", "--agent-command", command("one-session")).stream
     assert "this agent holds one session" in stream.answer
     assert "Use package_search and package_read yourself." in stream.answer
+
+
+def test_an_agent_that_dies_in_its_research_interrupts_the_turn(portico: Portico) -> None:
+    ran = portico.exec("ask", "--agent-command", command("dies"))
+    assert ran.code == ExitCode.TRANSPORT
+    assert ran.stream.types[-1] == "done"
+    assert "AGENT_CRASHED" in json.dumps(ran.stream.lines)
+    assert portico.run("packages", "research").text == "No package has been researched yet.\n"
 
 
 def test_one_research_is_stopped_in_the_terminal_while_the_other_and_the_turn_go_on(portico: Portico) -> None:

@@ -111,3 +111,24 @@ def test_a_chat_goes_through_a_tour_and_keeps_it(portico: Portico) -> None:
     terminal.close()
     kept = json.loads((portico.workspace / ".tours" / "the-cart.tour").read_text())
     assert [step["file"] for step in kept["steps"]] == ["cart.py", "cart.py"]
+
+
+def test_a_tour_does_not_show_what_a_link_leads_to(portico: Portico, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    write(outside, {"cart.py": "outside = 1\n"})
+    write(portico.workspace, {".env": "TOKEN=of-the-person\n"})
+    (portico.workspace / "shop").symlink_to(outside)
+    (portico.workspace / "one.py").symlink_to(outside / "cart.py")
+    (portico.workspace / "notes.txt").symlink_to(".env")
+    steps = presenting(
+        {"path": "cart.py", "symbol": "Cart.total", "text": "Adds."},
+        {"path": "shop/cart.py", "text": "A folder that became a link."},
+        {"path": "one.py", "text": "A file that became a link."},
+        {"path": "notes.txt", "text": "A link to a file with secrets."},
+    )
+    stream = portico.exec(json.dumps([steps]), "--agent-command", AGENT).stream
+    first, *others = stream.only("tool_completed")["output"]["tour"]["steps"]
+    assert first["excerpt"]["text"] == CART.rstrip("\n")
+    assert all(one["problem"] and "excerpt" not in one for one in others), others
+    assert "outside = 1" not in json.dumps(stream.lines)
+    assert "of-the-person" not in json.dumps(stream.lines)

@@ -3,10 +3,10 @@
 In a session with the server `portico-packages` it answers every prompt with what `package_query` says. In one with
 `portico-research` it first tries what it must not do, then reads the package and returns its findings.
 
-Usage: python researching_agent.py [one-session | two-questions]
+Usage: python researching_agent.py [one-session | two-questions | dies]
 
 With `one-session` it refuses a second session. With `two-questions` it asks two things at once: the research of the
-second ends only when it is stopped, and that of the first goes on from then.
+second ends only when it is stopped, and that of the first goes on from then. With `dies` it ends in its research.
 """
 
 import asyncio
@@ -70,6 +70,8 @@ class ResearchingPeer:
         cwd, servers = self._sessions[session_id]
         by_name = {server.name: server for server in servers}
         if "portico-research" in by_name:
+            if "dies" in sys.argv:
+                os._exit(3)
             if self._two_questions:
                 self._researching.set()
                 if ENDLESS["question"] in prompt[0].text:
