@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from portico.domain.events import Event, PermissionResolved, PromptSubmitted, TurnEnded
+from portico.domain.events import Event, PermissionResolved, PromptSubmitted, TodosUpdated, TurnEnded
 from tests.support.program import PROGRAM, Portico, agent_command
 from tests.support.stream import Json
 from tests.support.terminal import Terminal
@@ -423,3 +423,28 @@ async def test_a_chat_takes_its_prompts_from_a_pipe(portico: Portico) -> None:
     ran = portico.run(*words, stdin=b"say one\n\nsay two \\\nlines\n/exit\nsay three\n")
     assert ran.code == 0
     assert await prompts(portico) == ["say one", "say two \nlines"]
+
+
+async def test_todos_are_listed_and_changed_in_a_chat(portico: Portico) -> None:
+    typed = [
+        "/todos",
+        "/todos add Mend the sails",
+        "/todos add Paint the hull",
+        "/todos done 1",
+        "/todos edit 2 Paint the whole hull",
+        "/todos rm 7",
+        "/todos dance",
+        "say hello",
+        "/todos rm 1",
+    ]
+    ran = portico.run("chat", "--agent-command", portico.agent, stdin="\n".join(typed).encode())
+    assert ran.code == 0, ran.err
+    assert "There are no todos. Add one with: /todos add Fix the tests" in ran.text
+    assert "1. [x] Mend the sails\n  2. [ ] Paint the whole hull" in ran.text
+    assert "There is no todo 7." in ran.err
+    assert "/todos has no dance" in ran.err
+    assert ran.text.rstrip().endswith("1. [ ] Paint the whole hull")
+    (kept,) = [
+        one.payload.todos for one in (await log(portico))[-1:] if isinstance(one.payload, TodosUpdated)
+    ]
+    assert [(one.content, one.status) for one in kept] == [("Paint the whole hull", "pending")]

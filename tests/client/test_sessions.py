@@ -28,6 +28,8 @@ from portico.client import (
     SessionNotFound,
     SessionStarted,
     TextDelta,
+    TodoItem,
+    TodosUpdated,
     TurnEnded,
     connect,
 )
@@ -265,3 +267,42 @@ def test_components_are_switched_for_one_session(server: Portico) -> None:
         return [f"{found[name].state} ({found[name].reason})" for name in ("memory", "skills", "editor")]
 
     assert connected(server, work) == ["on (this session)", "off (this session)", "on (default)"]
+
+
+def test_a_server_of_another_home_is_joined_by_its_address_and_token_file(
+    server: Portico, tmp_path: Path
+) -> None:
+    found = Server(server)
+    elsewhere = {"PORTICO_HOME": str(tmp_path / "another home")}
+
+    async def join() -> list[str]:
+        async with (
+            asyncio.timeout(SECONDS),
+            connect(url=found.url, token_file=found.token_file, environ=elsewhere) as client,
+        ):
+            session = await client.start_session(server.workspace)
+            await session.write_todos([TodoItem(todo_id="1", content="Mend the sails")])
+            return [
+                event.payload.todos[0].content
+                async for event in session.prompt("say hello")
+                if isinstance(event.payload, TodosUpdated)
+            ] + [one.id for one in await client.list_sessions()]
+
+    assert len(asyncio.run(join())) == 1
+    assert not (tmp_path / "another home").exists()
+
+
+def test_a_token_that_is_wrong_or_missing_is_told(server: Portico, tmp_path: Path) -> None:
+    wrong = tmp_path / "token"
+    wrong.write_text("guessed")
+
+    async def join(**more: object) -> None:
+        async with asyncio.timeout(SECONDS), connect(url=Server(server).url, **more) as client:  # type: ignore[arg-type]
+            await client.list_sessions()
+
+    with pytest.raises(PorticoError):
+        asyncio.run(join(token_file=wrong))
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        asyncio.run(join(token_file=tmp_path / "none"))
+    with pytest.raises(InvalidInput, match="both url and token_file"):
+        asyncio.run(join())

@@ -33,13 +33,15 @@ SURFACE = {
         "set_mode",
         "set_option",
         "stop",
+        "stop_tool",
         "switch_components",
         "undo",
         "watch",
+        "write_todos",
     ],
 }
 ERRORS = ["InvalidInput", "PorticoError", "ServerLost", "SessionBusy", "SessionNotFound"]
-VALUES = ["ApplyReport", "ComponentStatus", "Event", "SessionSummary"]
+VALUES = ["ApplyReport", "ComponentStatus", "Event", "SessionSummary", "TodoItem"]
 
 
 def test_the_public_names_are_these() -> None:

@@ -82,6 +82,14 @@ def test_directories_inside_each_other_give_each_prompt_once(places: Places) -> 
     ]
 
 
+def test_a_cycle_of_directories_gives_each_prompt_once(places: Places) -> None:
+    top = places.workspace / ".portico" / "prompts"
+    places.write(top / "team" / "fix.md")
+    (top / "team" / "again").symlink_to(top)
+    (top / "loop").symlink_to(top / "loop")
+    assert places.names == [("team/fix", "workspace")]
+
+
 def test_a_directory_that_is_named_and_missing_is_told(places: Places) -> None:
     places.set(user=["nowhere"])
     (entry,) = places.entries

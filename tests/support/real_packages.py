@@ -11,7 +11,7 @@ from portico.domain.errors import ExitCode
 from tests.support.program import Portico
 from tests.support.stream import Json
 
-ATTEMPTS = 3
+MORE_ATTEMPTS = 2
 NO_NETWORK = {
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9"),
     "GOPROXY": "off",
@@ -43,12 +43,12 @@ def client_caches(folder: Path) -> dict[str, str]:
 def fetch(portico: Portico, environ: dict[str, str], ecosystem: str, name: str, version: str) -> Json:
     """A package as `portico packages show` tells of it. A registry that is slow or away is asked again."""
     command = ("packages", "show", ecosystem, name, version, "--api")
-    for _ in range(ATTEMPTS):
-        ran = portico.run(*command, environ=environ, seconds=300)
-        if ran.code == 0:
-            shown: Json = ran.api["package"]
-            return shown
-        if ran.code != ExitCode.TRANSPORT:
-            break
+    ran = portico.run(*command, environ=environ, seconds=300)
+    for _ in range(MORE_ATTEMPTS):
+        if ran.code == ExitCode.TRANSPORT:
+            ran = portico.run(*command, environ=environ, seconds=300)
+    if ran.code == 0:
+        shown: Json = ran.api["package"]
+        return shown
     what = f"{name} {version} ({ecosystem}) could not be fetched. This test needs the registries"
     pytest.fail(f"{what}, as pip, npm, cargo and go are configured here: {ran.text or ran.err}")

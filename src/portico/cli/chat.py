@@ -57,6 +57,7 @@ _DESCRIPTION = """Chat with an agent in the terminal.
 /sessions lists the sessions of this folder, /resume NUMBER continues one.
 /compact shortens a long session: the agent does, or a new session begins with a summary of this one.
 /components lists what the chain adds for the agent, /components memory on switches one for this session.
+/todos lists the todos; /todos add TEXT, edit 1 TEXT, start 1, done 1, open 1 and rm 1 change them.
 /proposal shows the proposal; /proposal diff, problems, apply, discard, undo and revise act on it.
 /tour shows the last tour of the agent step by step, /tour keep keeps it as a CodeTour file.
 /handoff AGENT continues with another agent, in a new session that gets a summary of this one.
@@ -243,6 +244,9 @@ class Chat:
                 _print(await run_model(rest, conversation, self._host.store, session_id))
             case commands.COMPONENTS:
                 _print(await run_components(rest, conversation))
+            case commands.TODOS:
+                self._empty = self._empty and not rest
+                _print(await commands.run_todos(rest, conversation, self._host.store, session_id))
             case commands.TOUR:
                 # Late: most chats have no tour.
                 from portico.cli.chat_tour import run_tour

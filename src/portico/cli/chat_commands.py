@@ -1,19 +1,26 @@
-"""Names of the chat commands, and those about the agent: `/options`, `/model` and `/components`."""
+"""Names of the chat commands, and those about the agent and its list: `/options`, `/model`, `/components`, `/todos`."""
+
+import secrets
+
+import msgspec
 
 from portico.client.client_session import ClientSession
 from portico.domain.errors import InvalidInput
-from portico.domain.events import ConfigUpdated
+from portico.domain.events import ConfigUpdated, TodosUpdated
 from portico.domain.ids import SessionId
-from portico.domain.values import ConfigOption
+from portico.domain.values import ConfigOption, TodoItem
 from portico.doors.terminal.render.component_list import component_lines
 from portico.doors.terminal.render.option_list import option_lines
+from portico.doors.terminal.sanitizer import clean_line
 from portico.sessions.ports import Store
 
-OPTIONS, MODEL, COMPONENTS = "/options", "/model", "/components"
+OPTIONS, MODEL, COMPONENTS, TODOS = "/options", "/model", "/components", "/todos"
 NEW, CLEAR, AGENT, RESUME, SESSIONS = "/new", "/clear", "/agent", "/resume", "/sessions"
 COMPACT, HAND_OFF, PROPOSAL, TOUR = "/compact", "/handoff", "/proposal", "/tour"
 MODEL_CATEGORY = "model"
 _SWITCHES = {"on": True, "off": False}
+_STATES = {"done": "completed", "start": "in_progress", "open": "pending"}
+_MARKS = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
 
 
 async def run_options(
@@ -56,6 +63,43 @@ async def run_components(words: str, conversation: ClientSession) -> list[str]:
     await conversation.switch_component(name, on=on)
     lines = component_lines(one for one in await conversation.components() if one.name == name)
     return [*lines, "The agent has it from the next prompt on." if on else "The next prompt is without it."]
+
+
+async def run_todos(
+    words: str, conversation: ClientSession, store: Store, session_id: SessionId
+) -> list[str]:
+    """Show the to-do list, or change it; returns the lines to print."""
+    verb, _, rest = words.strip().partition(" ")
+    todos = await _todos(store, session_id)
+    if verb:
+        todos = _changed(todos, verb, rest.strip())
+        await conversation.write_todos(todos)
+    return [
+        f"{number}. {_MARKS[todo.status]} {clean_line(todo.content)}" for number, todo in enumerate(todos, 1)
+    ] or [f"There are no todos. Add one with: {TODOS} add Fix the tests"]
+
+
+def _changed(todos: list[TodoItem], verb: str, rest: str) -> list[TodoItem]:
+    if verb == "add" and rest:
+        return [*todos, TodoItem(todo_id=f"todo-{secrets.token_hex(4)}", content=rest)]
+    number, _, text = rest.partition(" ")
+    if verb not in ("edit", "rm", *_STATES) or (verb == "edit" and not text.strip()):
+        raise InvalidInput(
+            f"{TODOS} has no {verb}, or it needs more words.",
+            suggestion=f"Examples: {TODOS} add Fix the tests; {TODOS} done 1; {TODOS} edit 1 Fix all tests; {TODOS} rm 1",
+        )
+    if not number.isdecimal() or not 1 <= int(number) <= len(todos):
+        raise InvalidInput(f"There is no todo {number or '?'}.", suggestion=f"List them with: {TODOS}")
+    at = int(number) - 1
+    if verb == "rm":
+        return [*todos[:at], *todos[at + 1 :]]
+    changes = {"content": text.strip()} if verb == "edit" else {"status": _STATES[verb]}
+    return [*todos[:at], msgspec.structs.replace(todos[at], **changes), *todos[at + 1 :]]
+
+
+async def _todos(store: Store, session_id: SessionId) -> list[TodoItem]:
+    found = [event.payload for event in await store.standing(session_id)]
+    return next((list(payload.todos) for payload in found if isinstance(payload, TodosUpdated)), [])
 
 
 def _split(words: str) -> tuple[str, str]:

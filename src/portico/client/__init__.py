@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         UsageUpdated,
     )
     from portico.domain.session_summary import SessionSummary
+    from portico.domain.values import TodoItem
     from portico.sessions.review_actions import ApplyReport
 
 __all__ = [
@@ -93,6 +94,7 @@ __all__ = [
     "TextDelta",
     "Thinking",
     "TitleUpdated",
+    "TodoItem",
     "TodosUpdated",
     "ToolCompleted",
     "ToolStarted",
@@ -113,6 +115,7 @@ _MODULES = {
     "SessionBusy": "portico.domain.errors",
     "SessionNotFound": "portico.domain.errors",
     "SessionSummary": "portico.domain.session_summary",
+    "TodoItem": "portico.domain.values",
     "connect": "portico.client.connection",
 }
 """Where each name is defined; all others are in `portico.domain.events`."""

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from portico.domain.components import ComponentStatus
 from portico.domain.events import Event
+from portico.domain.values import TodoItem
 from portico.sessions.agent.login import AgentLogin
 from portico.sessions.log.watch import ends_turn
 from portico.sessions.requests.permissions import PermissionReply
@@ -67,6 +68,10 @@ class ClientSession(Protocol):
 
     async def set_option(self, name: str, value: str | bool) -> None:
         """Set one of the agent's options, by ID, category or name."""
+        ...
+
+    async def write_todos(self, todos: Sequence[TodoItem]) -> None:
+        """Replace the to-do list, and tell an agent that takes it."""
         ...
 
     async def components(self) -> Sequence[ComponentStatus]:

@@ -19,10 +19,12 @@ from portico.client.session import Session, from_summary
 from portico.config.paths import state_folder
 from portico.config.server_files import ServerFiles
 from portico.domain import codecs
-from portico.domain.errors import DeveloperMustAct, ServerLost, SessionNotFound
+from portico.domain.errors import DeveloperMustAct, InvalidInput, ServerLost, SessionNotFound
 from portico.domain.reviews import ReviewMode
+from portico.files.regular import read_regular
 
 _MAX_LISTED = 1000
+_MAX_TOKEN_BYTES = 1024
 
 
 class Client:
@@ -89,20 +91,48 @@ def _full_path(workspace: str | PathLike[str] | None) -> str:
 
 
 @asynccontextmanager
-async def connect(*, start: bool = False, environ: Mapping[str, str] | None = None) -> AsyncIterator[Client]:
+async def connect(
+    *,
+    start: bool = False,
+    environ: Mapping[str, str] | None = None,
+    url: str = "",
+    token_file: str | PathLike[str] | None = None,
+) -> AsyncIterator[Client]:
     """Connect to the user's server on this machine.
 
     With `start`, a server is started in the background if none is running; it keeps running afterwards. The
     server is that of the state folder (`PORTICO_HOME`) of `environ`, by default the environment of this process.
 
-    Raises `ServerLost` if no server is running and none is to be started.
+    With `url` and `token_file`, it is the server at that address, such as one of another home or one
+    behind a forwarded port. The file has its token.
+
+    Raises `ServerLost` if no server is running and none is to be started, `InvalidInput` if the token cannot be read.
     """
+    if url or token_file is not None:
+        address = await asyncio.to_thread(_given_address, url, token_file)
+
+        async def find_given() -> ServerAddress:
+            return address
+
+        yield Client(ServerCalls(find_given))
+        return
     environ = dict(os.environ if environ is None else environ)
     files = ServerFiles(state_folder(environ))
     if start and not isinstance(await asyncio.to_thread(find_server, files), RunningServer):
         await _start_server(environ)
     await _find_address(files)
     yield Client(ServerCalls(lambda: _find_address(files)))
+
+
+def _given_address(url: str, token_file: str | PathLike[str] | None) -> ServerAddress:
+    if not url or token_file is None:
+        raise InvalidInput("A server of another home needs both url and token_file.")
+    try:
+        token = read_regular(Path(token_file), limit=_MAX_TOKEN_BYTES).decode("ascii").strip()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it has no token"
+        raise InvalidInput(f"The token in {token_file} cannot be read: {why}.") from error
+    return ServerAddress(url=url.rstrip("/"), token=token)
 
 
 async def _find_address(files: ServerFiles) -> ServerAddress:

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from portico.client.client_session import ClientTurn, until_turn_ends
 from portico.domain.components import ComponentStatus, SessionComponents
 from portico.domain.events import Event
+from portico.domain.values import TodoItem
 from portico.sessions.agent.login import AgentLogin
 from portico.sessions.open_session import OpenSession
 from portico.sessions.requests.permissions import PermissionReply
@@ -43,6 +44,9 @@ class LocalSession:
 
     async def set_option(self, name: str, value: str | bool) -> None:
         await self._session.set_option(name, value)
+
+    async def write_todos(self, todos: Sequence[TodoItem]) -> None:
+        await self._session.write_todos(todos)
 
     async def components(self) -> Sequence[ComponentStatus]:
         return await self._service.components(self._session.id)

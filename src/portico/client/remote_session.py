@@ -20,6 +20,7 @@ from portico.domain.errors import PorticoError, ServerLost, SessionBusy, Session
 from portico.domain.events import AnyPayload, Event, PromptSubmitted, SessionStarted
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
+from portico.domain.values import TodoItem
 from portico.processes.tasks import cancel_and_wait
 from portico.sessions.agent.login import AgentLogin
 from portico.sessions.leases import session_holder
@@ -128,6 +129,9 @@ class RemoteSession:
 
     async def set_option(self, name: str, value: str | bool) -> None:
         await self.served.set_option(name, value)
+
+    async def write_todos(self, todos: Sequence[TodoItem]) -> None:
+        await self.served.write_todos(todos)
 
     async def components(self) -> Sequence[ComponentStatus]:
         return await self.served.components()

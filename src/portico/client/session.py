@@ -24,7 +24,7 @@ from portico.domain.events import Event, PermissionRequested, ProposalUpdated, Q
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
-from portico.domain.values import PermissionScope, QuestionValue
+from portico.domain.values import PermissionScope, QuestionValue, TodoItem
 from portico.sessions.content.attachments import AttachedFile, read_attachments
 from portico.sessions.review_actions import (
     ApplyReport,
@@ -161,6 +161,20 @@ class Session:
         chosen = one_of("switched_on" if isinstance(value, bool) else "choice", value)
         request = pb.SetSessionConfigRequest(session_id=self.id, option_id=name, value=chosen)
         await self._calls.call(AgentServiceClient.set_session_config, request)
+
+    async def write_todos(self, todos: Sequence[TodoItem]) -> None:
+        """Replace the to-do list of the session, and tell an agent that takes it."""
+        written = [
+            events_pb.Todo(
+                todo_id=todo.todo_id,
+                content=todo.content,
+                status=to_enum(events_pb.Progress, todo.status),
+                priority=to_enum(events_pb.Priority, todo.priority),
+            )
+            for todo in todos
+        ]
+        request = pb.WriteTodosRequest(session_id=self.id, todos=written)
+        await self._calls.call(AgentServiceClient.write_todos, request)
 
     async def components(self) -> list[ComponentStatus]:
         """The components that the chain of the session can have, with the state of each."""

@@ -25,6 +25,7 @@ _OWN_COMMANDS = (
     AgentCommand(
         name="components", description="show or switch components of this session", hint="NAME on|off"
     ),
+    AgentCommand(name="todos", description="show or change the todos", hint="add TEXT, done 1, rm 1"),
     AgentCommand(
         name="proposal",
         description="show, apply or discard the proposal",
