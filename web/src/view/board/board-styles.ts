@@ -19,14 +19,14 @@ const CSS = `
 .p-board-line { display: -webkit-box; margin: 4px 0; overflow: hidden; overflow-wrap: anywhere; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
 .p-board-facts { color: var(--p-text-soft); font-size: 12px; overflow-wrap: anywhere; }
 .p-board-actions { display: flex; flex-wrap: wrap; gap: 6px; margin-top: 8px; }
-.p-costs { border-collapse: collapse; width: 100%; }
+.p-costs { border-collapse: collapse; max-width: 920px; width: 100%; }
 .p-costs th { font-weight: normal; max-width: 0; overflow: hidden; padding: 3px 10px 3px 0; text-align: left; text-overflow: ellipsis; white-space: nowrap; width: 34%; }
 .p-costs td { padding: 3px 0 3px 10px; text-align: right; white-space: nowrap; }
 .p-costs .p-costs-bar { padding: 3px 0; width: 40%; }
 .p-costs svg { display: block; height: 12px; width: 100%; }
 .p-costs rect { fill: var(--p-link); }
 .p-costs-over rect { fill: var(--p-bad); }
-.p-costs tfoot > * { border-top: 1px solid var(--p-border); font-weight: 600; }
+.p-costs tfoot tr > * { border-top: 1px solid var(--p-border); font-weight: 600; }
 @media (max-width: 480px) { .p-costs-tokens { display: none; } }
 `;
 

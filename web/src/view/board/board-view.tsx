@@ -52,7 +52,9 @@ function Card({ card, board, onOpen }: { card: BoardCard; board: BoardModel } & 
   const { summary, permissions, lastLine, group } = card;
   if (summary === undefined) return null;
   const [request] = permissions;
-  const once = request && onceOption(request);
+  // What deserves a second look is looked at in its session.
+  const isRisky = request !== undefined && request.risks.length > 0;
+  const once = request && !isRisky ? onceOption(request) : undefined;
   const reject = request && denyingOption(request);
   const answer = (optionId: string) => () => void board.answer(card, request?.requestId ?? "", optionId);
   return (
@@ -69,6 +71,15 @@ function Card({ card, board, onOpen }: { card: BoardCard; board: BoardModel } & 
           {once && (
             <button type="button" class="p-button p-button-main" onClick={answer(once.optionId)}>
               Allow once
+            </button>
+          )}
+          {isRisky && (
+            <button
+              type="button"
+              class="p-button p-button-main"
+              onClick={() => onOpen(summary.sessionId, false)}
+            >
+              Open to decide
             </button>
           )}
           {reject && (

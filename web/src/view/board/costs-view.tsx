@@ -114,8 +114,9 @@ function CostTable({ found, by, budgets }: { found: GetCostsResponse; by: Groupi
       <tfoot>
         {found.whole.map((one) => (
           <tr key={one.currency}>
-            <th scope="row">Total, {one.sessions === 1 ? "1 session" : `${one.sessions} sessions`}</th>
-            <td />
+            <th scope="row" colSpan={2}>
+              Total, {one.sessions === 1 ? "1 session" : `${one.sessions} sessions`}
+            </th>
             <td>{one.cost === undefined ? "no price" : money(one.cost, one.currency)}</td>
             <td class="p-costs-tokens">{tokens(one)}</td>
           </tr>
