@@ -1,7 +1,13 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { KeptPromptSchema, PromptOrigin, type KeptPrompt } from "../../web/src/generated/portico/v1/agent_pb";
-import { costClass, describePrompt, dollars, groupPrompts, parseDollars } from "../../web/src/model/prompt-list";
+import {
+  costClass,
+  describePrompt,
+  dollars,
+  groupPrompts,
+  parseDollars,
+} from "../../web/src/model/prompt-list";
 
 const USUAL = { model: "openai:gpt-5", maxCost: 1 };
 

@@ -293,10 +293,7 @@ class TurnEnded(Payload, frozen=True):
 
 
 class ProposalUpdated(Payload, frozen=True):
-    """The full state of a proposal. `unlisted` counts files beyond those that are named.
-
-    `can_undo` says that the last apply can be taken back.
-    """
+    """The full state of a proposal; `unlisted` counts files not named, `can_undo` tells of the last apply."""
 
     kind = "proposal_updated"
     proposal_id: str

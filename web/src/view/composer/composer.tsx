@@ -8,7 +8,7 @@ import type { Agent, SessionSummary } from "../../generated/portico/v1/agent_pb"
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
 import { useFocusRetention } from "../focus-retention";
-import { RunButton } from "../prompts/run-button";
+import { lazy } from "../lazy";
 import { ModePicker } from "../review/mode-picker";
 import { SandboxBadge } from "./sandbox-badge";
 import { shortPath } from "../timeline/short-path";
@@ -29,6 +29,8 @@ import { AttachButton, SendButton } from "./send-button";
 import { PromptEditor } from "./prompt-editor";
 import { PromptField } from "./prompt-field";
 import { useComposerSize } from "./composer-size";
+
+const RunButton = lazy(() => import("../prompts/run-button").then((module) => module.RunButton));
 
 export interface ComposerProps {
   readonly session: SessionModel;

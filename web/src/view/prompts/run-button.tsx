@@ -1,12 +1,10 @@
-// Button that opens the dialog for a run of a prompt file, which is loaded then.
+// Button that opens the dialog for a run of a prompt file. Both are loaded after the first paint.
 
 import { useComputed, useSignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";
 import type { SessionModel } from "../../model/types";
-import { lazy } from "../lazy";
 import { IconButton } from "../timeline/elements";
-
-const RunDialog = lazy(() => import("./run-dialog").then((module) => module.RunDialog));
+import { RunDialog } from "./run-dialog";
 
 export interface RunButtonProps {
   readonly session: SessionModel;

@@ -3,17 +3,20 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useMemo } from "preact/hooks";
+import type { Gateway } from "../../gateway/gateway";
 import type { KeptPrompt, PromptVariable } from "../../generated/portico/v1/agent_pb";
 import { withVisibleControls } from "../../markdown/direction-controls";
 import { costLimit, describePrompt, dollars, groupPrompts } from "../../model/prompt-list";
 import { PromptRun } from "../../model/prompt-run";
+import type { SessionModel } from "../../model/types";
 import { Dialog } from "../dialog";
 import { Form, FormProblem } from "../form";
 import type { RowContext } from "../timeline/row-context";
-import type { RunButtonProps } from "./run-button";
 import { RunProgress, RunResult } from "./run-result";
 
-interface RunDialogProps extends RunButtonProps {
+interface RunDialogProps {
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
   readonly onLeave: () => void;
 }
 
