@@ -1,4 +1,4 @@
-"""An agent that must not touch the person's files, and does: the change is shown, and can be put back."""
+"""An agent that must not touch the person's files, and does: the change is shown, and can be restored."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -163,7 +163,7 @@ async def test_what_no_checkpoint_holds_is_shown_with_the_words_that_it_stays(
     assert (notice.paths, notice.level, notice.checkpoint_id) == ((path,), level, None)
     obeyed = path.startswith(".git/") and "refs" not in path
     assert ("look at it before you use git here" in (notice.details or "")) is obeyed
-    assert "cannot be put back" in (notice.details or "")
+    assert "cannot be restored" in (notice.details or "")
 
 
 async def test_a_removed_secret_is_shown_beside_a_file_that_can_be_put_back(
