@@ -95,6 +95,8 @@ class Dialogue:
         self._waiting: dict[RequestId, tuple[str, asyncio.Future[RecordedAnswer]]] = {}
         self._watching: list[tuple[Callable[[RecordedFrame], bool], asyncio.Future[RecordedFrame]]] = []
         self._serving: set[asyncio.Task[None]] = set()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -108,7 +110,7 @@ class Dialogue:
     async def run(self) -> None:
         splitter = LineSplitter()
         try:
-            while chunk := await self._stream.read():
+            while chunk := await self._read():
                 for line in splitter.feed(chunk):
                     self._receive(line)
             if (rest := splitter.end()) is not None:
@@ -159,9 +161,20 @@ class Dialogue:
         self._watching.append((accepts, seen))
         return seen
 
+    def pause(self) -> None:
+        """Read nothing more, so that the program has to wait with what it writes."""
+        self._flowing.clear()
+
+    def resume(self) -> None:
+        self._flowing.set()
+
     async def close(self) -> None:
         """Close the program's input."""
         await self._stream.close()
+
+    async def _read(self) -> bytes:
+        await self._flowing.wait()
+        return await self._stream.read()
 
     def _receive(self, line: bytes | OverlongLine) -> None:
         text = line if isinstance(line, bytes) else line.head + b"..." + line.tail
@@ -186,7 +199,7 @@ class Dialogue:
         serve = self._served.get(method) or self._served.get(ANY_METHOD)
         try:
             if serve is None:
-                raise RpcError(METHOD_NOT_FOUND, f"{method} is not offered by this client")
+                raise RpcError(METHOD_NOT_FOUND, f"{method} is not offered")
             line = encode_result(
                 request_id, await serve(Raw(b"{}") if isinstance(params, UnsetType) else params)
             )
