@@ -17,7 +17,6 @@ from portico.rpc.websocket import NORMAL, REPLACED, WebSocket
 
 CONNECTION_HEADER = "acp-connection-id"
 RECEIVED_HEADER = "portico-received"
-KEEP_SECONDS = 300.0
 _MOST_CONNECTIONS = 64
 
 
@@ -48,7 +47,7 @@ class _SocketConnection:
 class WebSocketDoor:
     """All chains of clients over WebSocket. Lost ones are kept for `keep` seconds."""
 
-    def __init__(self, run_chain: RunChain, closing: asyncio.Event, keep: float = KEEP_SECONDS) -> None:
+    def __init__(self, run_chain: RunChain, closing: asyncio.Event, keep: float) -> None:
         self._run_chain = run_chain
         self._closing = closing
         self._keep = keep
