@@ -35,6 +35,7 @@ COMMANDS = {
     "agent": "run Porter, the built-in agent, as an ACP agent on standard input and output",
     "trace": "draw or replay a recorded session",
     "packages": "list, show and remove the sources of packages that agents read",
+    "store": "copy the log of all sessions to another place",
     "approvals": "list and revoke permissions that were granted for good",
     "doctor": "check this installation",
     "conformance": "try the rules of ACP on an agent or a proxy, and report which it keeps",
