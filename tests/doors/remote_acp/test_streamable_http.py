@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portico.doors.remote_acp.event_stream import EventStream
+from portico.doors.remote_acp.numbered_events import NumberedEvents
 from portico.rpc.replay_buffer import ReplayGone
 from portico.rpc.streams import ByteStream
 from tests.conformance.correct_agent import CorrectAgent
@@ -169,7 +169,7 @@ async def test_a_chain_that_refuses_to_be_initialized_leaves_no_connection() -> 
 
 
 async def test_an_event_stream_keeps_what_was_not_sent_and_forgets_the_oldest_of_the_rest() -> None:
-    stream = EventStream(limit=20)
+    stream = NumberedEvents(limit=20)
     for number in range(3):
         await stream.put(f"{number}" * 10)
     waiting = asyncio.create_task(stream.put("late"))

@@ -16,7 +16,7 @@ from portico.domain import codecs
 from portico.doors.http.asgi import HttpRequest, HttpResponse, Receive
 from portico.doors.http.refusals import RequestRefused, wrong_method
 from portico.doors.remote_acp.connection import ChainConnection, RunChain
-from portico.doors.remote_acp.event_stream import EventStream
+from portico.doors.remote_acp.numbered_events import NumberedEvents
 from portico.processes.tasks import cancel_and_wait
 from portico.rpc.messages import Frame, RequestId
 from portico.rpc.replay_buffer import ReplayGone
@@ -50,7 +50,7 @@ class _HttpConnection:
 
     def __init__(self, run_chain: RunChain) -> None:
         self.chain = ChainConnection(run_chain, self._emit)
-        self.streams: dict[str | None, EventStream] = {None: EventStream()}
+        self.streams: dict[str | None, NumberedEvents] = {None: NumberedEvents()}
         """By session; the one of the connection is under None."""
         self.initialized: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.initialize_id: RequestId | UnsetType = UNSET
@@ -76,10 +76,10 @@ class _HttpConnection:
             if not isinstance(frame.id, UnsetType):
                 session = self._routes.pop(frame.id, None)
             if session is None and (opened := _session_of(frame.result)) is not None:
-                self.streams.setdefault(opened, EventStream())
+                self.streams.setdefault(opened, NumberedEvents())
         elif not frame.method.startswith("$/"):
             session = _session_of(frame.params)
-        await self.streams.setdefault(session, EventStream()).put(text)
+        await self.streams.setdefault(session, NumberedEvents()).put(text)
 
 
 class StreamableHttpDoor:

@@ -8,7 +8,7 @@ from portico.rpc.replay_buffer import ReplayGone
 MOST_BYTES = 4 * 1024 * 1024
 
 
-class EventStream:
+class NumberedEvents:
     """Keeps about `limit` bytes for clients that come back; what no client was sent yet is never dropped."""
 
     def __init__(self, limit: int = MOST_BYTES) -> None:
@@ -33,13 +33,13 @@ class EventStream:
         self._size += len(text)
         self._changed.set()
 
-    def open(self, after: int | None) -> "EventReader":
+    def open(self, after: int | None) -> "NumberedReader":
         """A reader behind a number, or behind what was sent. ReplayGone when that is not kept any more."""
         start = self._written if after is None else after
         if not self._dropped <= start <= self._dropped + len(self._kept):
             raise ReplayGone(f"Messages {self._dropped + 1} to {self._dropped + len(self._kept)} are kept.")
         self._readers += 1
-        return EventReader(self, start)
+        return NumberedReader(self, start)
 
     async def next(self, after: int) -> str:
         while self._dropped + len(self._kept) <= after:
@@ -63,8 +63,8 @@ class EventStream:
         return True
 
 
-class EventReader:
-    def __init__(self, stream: EventStream, at: int) -> None:
+class NumberedReader:
+    def __init__(self, stream: NumberedEvents, at: int) -> None:
         self._stream = stream
         self._at = at
 
