@@ -16,6 +16,7 @@ from portico.domain.session_summary import SessionSummary
 from portico.domain.windows import CodeLookup
 from portico.sessions.affected_files import find_affected_files
 from portico.sessions.code_servers import CodeServers, CodeTree
+from portico.sessions.code_tree import open_code_tree
 from portico.sessions.content.problem_changes import problems_beyond
 from portico.sessions.ports import Ports
 from portico.sessions.review_actions import ReviewActions
@@ -47,7 +48,10 @@ async def compare_problems(
     servers = None if ports.code_servers is None else await ports.code_servers(workspace)
     if servers is None:
         return ProposalProblems(revision=proposal.revision, note=_NO_SERVER)
-    check = _Check(servers, _tree(session, ports, None), _tree(session, ports, Path(folder)))
+    before, after = (
+        open_code_tree(ports, session.session_id, workspace, place) for place in (None, Path(folder))
+    )
+    check = _Check(servers, before, after)
     try:
         async with asyncio.timeout(SECONDS):
             for file in proposal.files[:MOST_FILES]:
@@ -56,18 +60,6 @@ async def compare_problems(
     except TimeoutError:
         check.note = _LATE
     return ProposalProblems(revision=proposal.revision, files=tuple(check.files), note=check.note)
-
-
-def _tree(session: SessionSummary, ports: Ports, folder: Path | None) -> CodeTree:
-    workspace = Path(session.workspace)
-    files = ports.editors.open(workspace, folder=folder, session_id=session.session_id).files
-
-    async def read(path: str) -> str:
-        if files is None:
-            raise LanguageServerFailed("This process cannot read files.")
-        return await files.read_text(path)
-
-    return CodeTree(workspace, folder or workspace, read)
 
 
 class _Check:

@@ -85,7 +85,7 @@ def publish(uri: str, text: str, version: int | None) -> None:
 
 def changed(uri: str, before: str) -> None:
     push = OPTIONS.get("push", "versioned")
-    if push == "none":
+    if push == "none" or OPTIONS.get("silent_about", "\0") in texts[uri]:
         return
     for _ in range(OPTIONS.get("flood", 0)):
         publish(uri, before, versions[uri] - 1)

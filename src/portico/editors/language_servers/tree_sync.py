@@ -2,19 +2,25 @@
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from portico.domain.errors import LanguageServerFailed, PorticoError
 from portico.editors.language_servers.documents import OpenDocument
 from portico.editors.language_servers.server import LanguageServer
 from portico.editors.language_servers.source_files import DELETED, TreeSnapshot, read_source
 from portico.files.deadline import within_deadline
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.code_servers import CodeTree
 
 _MOST_OPENED = 100
 """So many changed files are told as texts; if more change at once, the server reads the rest from the disk."""
 _QUICK_SECONDS = 0.3
 _REST_FACTOR = 5
+
+Result = TypeVar("Result")
 
 
 class TreeSync:
@@ -25,12 +31,54 @@ class TreeSync:
         self._snapshot = TreeSnapshot(server.tree, server.spec)
         self._looked_at = 0.0
         self.lock = asyncio.Lock()
-        """Held from the first thing that is told until the question is sent."""
+        """Held while something is told, and as long as the server has a text on trial."""
+        self._questions = 0
+        self._no_questions = asyncio.Event()
+        self._no_questions.set()
+        self._trial: asyncio.Task[object] | None = None
 
     async def begin(self) -> None:
         """Take the first look, to which later ones are compared."""
         await within_deadline(self._snapshot.compare, seconds=60)
         self._looked_at = time.monotonic()
+
+    @asynccontextmanager
+    async def question(self, tree: CodeTree, path: Path | None) -> AsyncIterator[OpenDocument | None]:
+        """Have the server know the tree as it is, and the file that is asked about. Ends a trial."""
+        self._questions += 1
+        self._no_questions.clear()
+        if self._trial is not None:
+            self._trial.cancel()
+        try:
+            async with self.lock:
+                await self.refresh(tree)
+                document = None if path is None else await self.open(tree, path)
+            yield document
+        finally:
+            self._questions -= 1
+            if not self._questions:
+                self._no_questions.set()
+
+    async def try_text(
+        self, tree: CodeTree, path: Path, text: str, check: Callable[[OpenDocument], Awaitable[Result]]
+    ) -> Result | None:
+        """Check a file with another text while nothing is asked; None if a question came up meanwhile."""
+        await self._no_questions.wait()
+        async with self.lock:
+            await self.refresh(tree)
+            current = await self.open(tree, path)
+            if self._questions:
+                return None
+            as_it_is, on_disk = current.text, current.on_disk
+            trial = asyncio.ensure_future(check(self._server.tell_text(path, text, on_disk=False)))
+            self._trial = trial
+            try:
+                await asyncio.wait({trial})
+                return None if trial.cancelled() else trial.result()
+            finally:
+                self._trial = None
+                await cancel_and_wait(trial)
+                self._server.tell_text(path, as_it_is, on_disk=on_disk)
 
     async def refresh(self, tree: CodeTree) -> None:
         """Tell what has changed since the last question."""
