@@ -1,10 +1,13 @@
 """Problems that a proposal adds and removes, before it is applied: in its files, and in files that use what it changes.
 
-A language server checks each file twice: as the person has it, and as it is in the session's working copy.
+A language server checks each file twice: as the person has it, and as it is in the session's working copy. The list
+of an attached window counts as well: what it shows already is not new, and what is solved is told in its words.
 """
 
 import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -51,7 +54,7 @@ async def compare_problems(
     before, after = (
         open_code_tree(ports, session.session_id, workspace, place) for place in (None, Path(folder))
     )
-    check = _Check(servers, before, after)
+    check = _Check(servers, before, after, _shown_problems(workspace, ports))
     try:
         async with asyncio.timeout(SECONDS):
             for file in proposal.files[:MOST_FILES]:
@@ -62,15 +65,30 @@ async def compare_problems(
     return ProposalProblems(revision=proposal.revision, files=tuple(check.files), note=check.note)
 
 
+def _shown_problems(workspace: Path, ports: Ports) -> Callable[[str], Sequence[Problem]]:
+    """The problems of a file that an attached window shows."""
+    reports = ports.problems
+    if reports is None or not reports.covers(workspace):
+        return lambda _: ()
+    return partial(reports.known, workspace)
+
+
 class _Check:
     """Checks files in two trees, one after another."""
 
-    def __init__(self, servers: CodeServers, before: CodeTree, after: CodeTree) -> None:
+    def __init__(
+        self,
+        servers: CodeServers,
+        before: CodeTree,
+        after: CodeTree,
+        shown: Callable[[str], Sequence[Problem]],
+    ) -> None:
         self.files: list[FileProblems] = []
         self.note = ""
         self._servers = servers
         self._before = before
         self._after = after
+        self._shown = shown
 
     async def add(self, file: ProposedFile) -> None:
         if file.binary:
@@ -98,9 +116,10 @@ class _Check:
             self.note = self.note or error.message
 
     def _keep(self, path: str, old: Sequence[Problem], new: Sequence[Problem]) -> None:
-        self.files.append(
-            FileProblems(path=path, added=problems_beyond(new, old), removed=problems_beyond(old, new))
-        )
+        shown = {_words(one): one for one in self._shown(path)}
+        added = [one for one in problems_beyond(new, old) if _words(one) not in shown]
+        removed = [shown.get(_words(one), one) for one in problems_beyond(old, new)]
+        self.files.append(FileProblems(path=path, added=tuple(added), removed=tuple(removed)))
 
     async def _problems(self, tree: CodeTree, path: str) -> Sequence[Problem]:
         place = str(tree.folder / path)
@@ -111,3 +130,8 @@ class _Check:
             Problem(line=one.line + 1, severity=one.severity, message=one.message, source=one.source)
             for one in found.problems
         ]
+
+
+def _words(problem: Problem) -> tuple[str, str]:
+    """A problem as a window and a language server tell it alike: without its source, and without a code at the end."""
+    return problem.severity, re.sub(r" \([\w-]+\)$", "", problem.message)
