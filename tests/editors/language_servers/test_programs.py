@@ -38,7 +38,11 @@ class Rust:
 
     @property
     def environ(self) -> Mapping[str, str]:
-        return {"PATH": str(self.programs), "HOME": str(self.home), "PORTICO_HOME": str(self.home / "portico")}
+        return {
+            "PATH": str(self.programs),
+            "HOME": str(self.home),
+            "PORTICO_HOME": str(self.home / "portico"),
+        }
 
     def find(self) -> str | None:
         return find_server_program(spec_of("rust-analyzer"), self.home, self.environ, trusted=True)
@@ -62,10 +66,12 @@ def test_a_program_without_rustup_beside_it_is_taken_as_it_is(tmp_path: Path) ->
 
 async def test_each_server_of_java_has_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
     script(tmp_path, "jdtls", "#!/bin/sh\nexit 3\n")
-    environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PORTICO_HOME": str(tmp_path / "home")}
-    first, second = (
-        prepare(spec_of("jdtls"), tmp_path, tmp_path, environ, trusted=True) for _ in range(2)
-    )
+    environ = {
+        **os.environ,
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "PORTICO_HOME": str(tmp_path / "home"),
+    }
+    first, second = (prepare(spec_of("jdtls"), tmp_path, tmp_path, environ, trusted=True) for _ in range(2))
     assert first.data is not None
     assert second.data is not None
     assert first.data != second.data

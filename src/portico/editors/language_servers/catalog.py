@@ -59,7 +59,8 @@ _KNOWN = (
         command=("gopls",),
         languages={".go": "go"},
         recipe=InstallRecipe(tool="go", packages=("golang.org/x/tools/gopls@v0.22.0",)),
-        settings={"gopls": {"semanticTokens": False}},
+        # The analyses of dependencies, which it reports as progress, take long and change no answer.
+        settings={"gopls": {"semanticTokens": False, "analysisProgressReporting": False}},
         untrusted_settings=None,
         project_files=("go.mod", "go.sum", "go.work"),
     ),

@@ -13,15 +13,16 @@ def behind_rustup(program: str, environ: Mapping[str, str]) -> str | None:
     """
     rustup = Path(program).with_name("rustup")
     try:
-        if not os.path.samefile(rustup, program):
+        if not rustup.samefile(program):
             return program
     except OSError:
         return program
     home = Path(environ.get("RUSTUP_HOME") or Path(environ.get("HOME") or Path.home()) / ".rustup")
     try:
-        toolchain = environ.get("RUSTUP_TOOLCHAIN") or tomllib.loads((home / "settings.toml").read_text())[
-            "default_toolchain"
-        ]
+        toolchain = (
+            environ.get("RUSTUP_TOOLCHAIN")
+            or tomllib.loads((home / "settings.toml").read_text())["default_toolchain"]
+        )
     except (OSError, ValueError, KeyError):
         return None
     found = home / "toolchains" / str(toolchain) / "bin" / Path(program).name

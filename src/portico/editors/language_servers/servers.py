@@ -206,9 +206,8 @@ async def _current(
     supervised: SupervisedServer, tree: CodeTree, path: Path | None = None
 ) -> AsyncIterator[_Question]:
     """A server that knows all that has changed in a tree until now."""
-    async with supervised.use() as (server, sync):
-        async with sync.question(tree, path) as document:
-            yield _Question(server, sync, document)
+    async with supervised.use() as (server, sync), sync.question(tree, path) as document:
+        yield _Question(server, sync, document)
 
 
 def _most_common(specs: Sequence[LanguageServerSpec], folder: Path) -> LanguageServerSpec:

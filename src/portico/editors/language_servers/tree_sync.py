@@ -51,8 +51,8 @@ class TreeSync:
             self._trial.cancel()
         try:
             async with self.lock:
-                await self.refresh(tree)
-                document = None if path is None else await self.open(tree, path)
+                on_disk = await self._refresh(tree, path)
+                document = None if path is None else await self._tell_asked(tree, path, on_disk)
             yield document
         finally:
             self._questions -= 1
@@ -65,8 +65,7 @@ class TreeSync:
         """Check a file with another text while nothing is asked; None if a question came up meanwhile."""
         await self._no_questions.wait()
         async with self.lock:
-            await self.refresh(tree)
-            current = await self.open(tree, path)
+            current = await self._tell_asked(tree, path, await self._refresh(tree, path))
             if self._questions:
                 return None
             as_it_is, on_disk = current.text, current.on_disk
@@ -80,25 +79,34 @@ class TreeSync:
                 await cancel_and_wait(trial)
                 self._server.tell_text(path, as_it_is, on_disk=on_disk)
 
-    async def refresh(self, tree: CodeTree) -> None:
-        """Tell what has changed since the last question."""
-        if self._is_due():
-            changed = await within_deadline(self._snapshot.compare, seconds=60)
+    async def open(self, tree: CodeTree, path: Path) -> OpenDocument:
+        """Have the server know a file as the session has it. Within a question, under the lock."""
+        return await self._tell_asked(tree, path, await within_deadline(lambda: read_source(path)))
+
+    async def _refresh(self, tree: CodeTree, path: Path | None) -> str | None:
+        """Tell what has changed since the last question; returns the text of a file on the disk."""
+        is_due = self._is_due()
+
+        def look() -> tuple[dict[Path, int], str | None]:
+            changed = self._snapshot.compare() if is_due else {}
+            return changed, None if path is None else read_source(path)
+
+        changed, text = await within_deadline(look, seconds=60)
+        if is_due:
             self._looked_at = time.monotonic()
             await self._tell(changed)
         for document in self._server.documents:
-            if not document.on_disk:
+            if not document.on_disk and document.path != path:
                 await self._read_again(tree, document)
+        return text
 
-    async def open(self, tree: CodeTree, path: Path) -> OpenDocument:
-        """Have the server know a file as the session has it."""
+    async def _tell_asked(self, tree: CodeTree, path: Path, on_disk: str | None) -> OpenDocument:
         try:
             text = await tree.read(str(path))
         except PorticoError as error:
             hint = f" {error.suggestion}" if error.suggestion else ""
             raise LanguageServerFailed(f"{error.message}{hint}") from error
-        on_disk = await within_deadline(lambda: read_source(path)) == text
-        return self._server.tell_text(path, text, on_disk=on_disk)
+        return self._server.tell_text(path, text, on_disk=on_disk == text)
 
     def _is_due(self) -> bool:
         """Whether to compare the tree: always, but a huge one is given some rest in between."""

@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import msgspec
 
@@ -94,18 +94,19 @@ class EditChecks:
                 continue
             if found is not None and (found.added or found.removed):
                 call.found[path] = found
-                self._record(ToolUpdated(tool_id=call.tool_id, problems=tuple(call.found.values())), call.turn_id)
+                self._record(
+                    ToolUpdated(tool_id=call.tool_id, problems=tuple(call.found.values())), call.turn_id
+                )
 
 
 async def _compare(
     servers: CodeServers, tree: CodeTree, path: str, diffs: Sequence[DiffPart]
 ) -> FileProblems | None:
     """The difference that a call made to a file; None if the text before it is not known."""
-    workspace = tree.workspace
-    place = PurePath(os.path.normpath(workspace / path))
-    if not place.is_relative_to(workspace):
+    name = _name_in(tree.workspace, path)
+    if name is None:
         return None
-    own = str(tree.folder / place.relative_to(workspace))
+    own = str(tree.folder / name)
     text = await tree.read(own)
     mine = [one for one in diffs if one.path == path]
     before = undo_diffs(text, mine)
@@ -118,8 +119,13 @@ async def _compare(
         return None
     new = _problems(now.problems)
     return FileProblems(
-        path=str(place), added=problems_beyond(new, old), removed=problems_beyond(old, new)
+        path=str(tree.workspace / name), added=problems_beyond(new, old), removed=problems_beyond(old, new)
     )
+
+
+def _name_in(workspace: Path, path: str) -> PurePath | None:
+    place = PurePath(os.path.normpath(workspace / path))
+    return place.relative_to(workspace) if place.is_relative_to(workspace) else None
 
 
 def undo_diffs(text: str, diffs: Sequence[DiffPart]) -> str | None:
