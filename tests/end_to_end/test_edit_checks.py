@@ -4,13 +4,12 @@ import asyncio
 import shlex
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
-from typing import Any
 
 import pytest
 
 from portico.api.v1 import events_pb
 from tests.editors.language_servers.support import scripted
-from tests.end_to_end.test_service import Caller, kind_of, steps
+from tests.end_to_end.test_service import Caller, steps
 from tests.support.program import PROGRAM, Portico
 from tests.support.serving import Server, detach
 from tests.support.terminal import Terminal
@@ -39,15 +38,16 @@ def edit(portico: Portico) -> str:
     return steps({"tool": {"id": "c1", "title": "Edit", "kind": "edit", "steps": [save], "diff": diff}})
 
 
-async def problems_of(caller: Caller) -> AsyncIterator[Any]:
+async def problems_of(caller: Caller) -> AsyncIterator[events_pb.ToolProblems]:
     async with aclosing(caller.watch()) as watching:
         async for news in watching:
             if news.update is not None and news.update.field == "event":
                 event = news.update.value
                 assert isinstance(event, events_pb.Event)
                 assert event.payload is not None
-                if kind_of(event) == "tool_updated" and event.payload.value.problems is not None:
-                    yield event.payload.value.problems
+                told = event.payload.value
+                if isinstance(told, events_pb.ToolUpdated) and told.problems is not None:
+                    yield told.problems
 
 
 async def test_without_a_window_a_language_server_tells_what_an_edit_broke(

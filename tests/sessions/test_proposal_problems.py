@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
+from portico.acp import _schema as acp
 from portico.domain.events import ProposalUpdated
 from portico.domain.ids import SessionId
 from portico.domain.problems import Problem
@@ -17,7 +18,11 @@ from portico.sessions.code_servers import CodeServers
 from portico.sessions.proposal_problems import compare_problems
 from portico.sessions.review_actions import ReviewActions
 from tests.editors.language_servers.support import scripted, workspace
-from tests.sessions.support import ends_turn, world
+from tests.sessions.support import FakeAgent, world
+
+
+async def say_nothing(_agent: FakeAgent, _request: acp.PromptRequest) -> None:
+    return None
 
 
 class Reviews:
@@ -41,7 +46,7 @@ async def test_what_the_window_shows_is_not_new_and_what_is_solved_is_told_in_it
     copy.mkdir()
     async with (
         workspace(tmp_path / "w", own_home, **scripted()) as here,
-        world(ends_turn, here.folder, editors=LocalEditorProvider({})) as made,
+        world(say_nothing, here.folder, editors=LocalEditorProvider({})) as made,
     ):
         here.write("a.txt", "BAD_solved\n")
         (copy / "a.txt").write_text("BAD_shown\nBAD_new\n")

@@ -174,14 +174,16 @@ async def test_a_session_with_a_working_copy_hears_about_that_copy_from_language
     house.settings({"agent": "scripted", "agents": house.agents, "languageServers": real_server_settings()})
     try:
         chat = await window.propose(
-            *({"write": {"path": path, "content": text}} for path, text in broken.items()),
+            *({"write": {"path": path, "content": text}} for path, text in broken.items())
+        )
+        await chat.ask(
             *(
                 {"use_tool": {"server": "portico-code", "name": "problems", "arguments": {"path": path}}}
                 for path in broken
-            ),
+            )
         )
         for words in ("rudder.ts:1:7  error", "rudder.py:1:14  error [basedpyright]", "rudder.c:1:6  "):
-            await expect(chat.answers.last).to_contain_text(words, timeout=60_000)
+            await expect(chat.answers.last).to_contain_text(words, timeout=90_000)
     finally:
         house.settings({"agent": "scripted", "agents": house.agents})
 
