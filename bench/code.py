@@ -20,9 +20,9 @@ from bench.samples import Samples
 from portico.domain.windows import CodeLookup, CodeLookupResult
 from portico.editors.files import LocalFiles
 from portico.editors.language_servers.catalog import server_catalog
-from portico.editors.language_servers.memory import used_megabytes
 from portico.editors.language_servers.servers import LanguageServers
 from portico.editors.language_servers.source_files import TreeSnapshot
+from portico.editors.language_servers.supervised_server import used_megabytes
 from portico.processes.clock import SystemClock
 from portico.sessions.code_servers import CodeTree
 from scripts.fetch_language_servers import program_folders
