@@ -28,8 +28,6 @@ SECONDS = 90.0
 _NO_COPY = "Problems are known before an apply only in the review modes proposal and worktree."
 _NO_SERVER = "No language server is installed for this folder. See which can be: portico code servers list"
 _LATE = "Some files could not be checked in time."
-
-
 _MOST_AFFECTED = 20
 _MOST_SYMBOLS = 30
 
