@@ -65,7 +65,7 @@ def test_a_program_without_rustup_beside_it_is_taken_as_it_is(tmp_path: Path) ->
 
 
 async def test_each_server_of_java_has_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
-    script(tmp_path, "jdtls", "#!/bin/sh\nexit 3\n")
+    script(tmp_path, "jdtls", "#!/bin/sh\nmkdir -p $2\nexit 3\n")
     environ = {
         **os.environ,
         "PATH": f"{tmp_path}:{os.environ['PATH']}",

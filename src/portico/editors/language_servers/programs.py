@@ -4,8 +4,8 @@ A folder that is not trusted chooses no program: then only PATH and the user's o
 """
 
 import os
+import secrets
 import sys
-import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -109,7 +109,7 @@ def prepare(
         variables = relocated_environ(variables, workspace=workspace, folder=tree)
     data = None
     if _DATA in spec.command:
-        data = Path(tempfile.mkdtemp(prefix=f"portico-{spec.name}-"))
+        data = cache_folder(environ) / "language-servers" / f"data-{secrets.token_hex(8)}"
     return ServerCommand(
         spec=spec,
         command=(program, *(str(data) if word == _DATA else word for word in spec.command[1:])),

@@ -88,8 +88,6 @@ class LanguageServer:
         try:
             group = await spawn(command.command, cwd=command.tree, environ=command.environ)
         except CannotRun as error:
-            if command.data is not None:
-                await asyncio.to_thread(shutil.rmtree, command.data, ignore_errors=True)
             raise LanguageServerFailed(
                 f"{command.spec.name} cannot be started: {error.reason}.", suggestion=error.suggestion
             ) from error
