@@ -30,20 +30,13 @@ from portico.client.client_session import ClientTurn
 from portico.client.turn import follow_turn
 from portico.config.paths import state_folder
 from portico.domain.errors import ErrorCode, InvalidInput, PorticoError, ServerLost
-from portico.domain.events import (
-    CheckpointCreated,
-    Event,
-    Notice,
-    PromptSubmitted,
-    ProposalUpdated,
-    ToolUpdated,
-)
+from portico.domain.events import CheckpointCreated, Event, Notice, PromptSubmitted, ProposalUpdated
 from portico.doors.terminal.input.chat_input import ChatInput, open_chat_input
 from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.input.prompt_blanks import ChatPrompt
 from portico.doors.terminal.labels import notice_text
 from portico.doors.terminal.output import CLEAR_SCREEN, is_plain_output, make_writer
-from portico.doors.terminal.problem_labels import problem_lines
+from portico.doors.terminal.problem_labels import late_problem_lines
 from portico.doors.terminal.render.banner import Welcome, print_welcome
 from portico.doors.terminal.render.renderer import PromptEcho, make_renderer
 from portico.doors.terminal.session import explain_lost_host, terminal_session
@@ -206,10 +199,9 @@ class Chat:
                     return await reading
             finally:
                 await cancel_and_wait(reading, news, end)
-            if isinstance(event.payload, ToolUpdated):
+            if lines := late_problem_lines(event, str(self._chosen.workspace)):
                 self._seen = event.seq
-                for line in problem_lines(event.payload.problems or (), str(self._chosen.workspace)):
-                    print(f"  {line}")
+                print(*(f"  {line}" for line in lines), sep="\n")
                 continue
             await self._follow(self._chosen.conversation.follow(), prompts="shown")
 
@@ -217,10 +209,8 @@ class Chat:
         """Wait until another client starts a turn, or an edit turns out to add problems; None if the session is gone."""
         async with aclosing(self._chosen.conversation.watch(after_seq=self._seen)) as events:
             async for event in events:
-                payload = event.payload
-                if isinstance(payload, PromptSubmitted) or (
-                    isinstance(payload, ToolUpdated) and payload.problems
-                ):
+                lines = late_problem_lines(event, str(self._chosen.workspace))
+                if isinstance(event.payload, PromptSubmitted) or lines:
                     return event
                 self._status = self._status.after(event)
         return None
