@@ -47,31 +47,13 @@ from portico.sessions.log.hand_off import FIRST_EVENTS
 from portico.sessions.requests.approver import Approver, is_interactive
 from portico.sessions.turn import TurnPrompt
 
-_DESCRIPTION = """Chat with an agent in the terminal.
-
-  portico chat
-  portico chat --continue
-  portico chat --agent claude --cwd ~/project
-
-/model lists the models of the agent, /model NAME chooses one; /options does so for all its options.
-/new starts another session, /clear does so on a clean screen, /agent NAME with another agent.
-/sessions lists the sessions of this folder, /resume NUMBER continues one.
-/compact shortens a long session: the agent does, or a new session begins with a summary of this one.
-/components lists what the chain adds for the agent, /components memory on switches one for this session.
-/todos lists the todos; /todos add TEXT, edit 1 TEXT, start 1, done 1, open 1 and rm 1 change them.
-/proposal shows the proposal; /proposal diff, problems, apply, discard, undo and revise act on it.
-/tour shows the last tour of the agent step by step, /tour keep keeps it as a CodeTour file.
-/handoff AGENT continues with another agent, in a new session that gets a summary of this one.
-/exit leaves the chat; the session is kept. Ctrl-C stops a turn, a second one ends the agent.
-Ctrl-\\ stops one research in a package; the turn goes on.
-"""
 _LEAVING = ("/exit", "/quit")
 _STATUS_EVENTS = 200
 _LAST_EVENTS = 400
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = CommandParser("chat", _DESCRIPTION)
+    parser = CommandParser("chat", commands.DESCRIPTION)
     add_session_flags(parser)
     add_attach_flag(parser, "file to attach to the first prompt; may be repeated")
     add_trace_flag(parser)

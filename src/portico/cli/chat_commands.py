@@ -14,6 +14,24 @@ from portico.doors.terminal.render.option_list import option_lines
 from portico.doors.terminal.sanitizer import clean_line
 from portico.sessions.ports import Store
 
+DESCRIPTION = """Chat with an agent in the terminal.
+
+  portico chat
+  portico chat --continue
+  portico chat --agent claude --cwd ~/project
+
+/model lists the models of the agent, /model NAME chooses one; /options does so for all its options.
+/new starts another session, /clear does so on a clean screen, /agent NAME with another agent.
+/sessions lists the sessions of this folder, /resume NUMBER continues one.
+/compact shortens a long session: the agent does, or a new session begins with a summary of this one.
+/components lists what the chain adds for the agent, /components memory on switches one for this session.
+/todos lists the todos; /todos add TEXT, edit 1 TEXT, start 1, done 1, open 1 and rm 1 change them.
+/proposal shows the proposal; /proposal diff, problems, apply, discard, undo and revise act on it.
+/tour shows the last tour of the agent step by step, /tour keep keeps it as a CodeTour file.
+/handoff AGENT continues with another agent, in a new session that gets a summary of this one.
+/exit leaves the chat; the session is kept. Ctrl-C stops a turn, a second one ends the agent.
+Ctrl-\\ stops one research in a package; the turn goes on.
+"""
 OPTIONS, MODEL, COMPONENTS, TODOS = "/options", "/model", "/components", "/todos"
 NEW, CLEAR, AGENT, RESUME, SESSIONS = "/new", "/clear", "/agent", "/resume", "/sessions"
 COMPACT, HAND_OFF, PROPOSAL, TOUR = "/compact", "/handoff", "/proposal", "/tour"
