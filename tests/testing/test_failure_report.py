@@ -14,10 +14,10 @@ from tests.support.failure_report import widen
 
 pytest_configure = pytest.hookimpl(trylast=True)(lambda config: widen(config))
 """
-FAILING = '''
+FAILING = """
 def test_with_a_name_that_is_about_as_long_as_many_of_ours_because_names_here_are_whole_sentences():
     raise AssertionError("the reason, which stands behind the name")
-'''
+"""
 
 
 def test_a_page_in_a_failure_is_cut_and_its_reason_stays() -> None:
@@ -44,6 +44,8 @@ def test_the_summary_of_a_run_that_is_piped_tells_the_reason(tmp_path: Path) -> 
     (tmp_path / "test_one.py").write_text(FAILING)
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
     environ = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "80"}
-    done = run([*words, str(tmp_path)], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    done = run(
+        [*words, str(tmp_path)], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+    )
     (summary,) = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
     assert summary.endswith("AssertionError: the reason, which stands behind the name")
