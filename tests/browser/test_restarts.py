@@ -105,7 +105,7 @@ async def test_a_tab_that_was_hidden_during_a_stream_comes_back_to_each_event_on
 async def test_a_page_that_reads_slowly_costs_the_server_no_memory(own_house: House, open_page: Open) -> None:
     chat = await open_page(own_house.open())
     session_id = await chat.session_id()
-    much = [{"stream": {"count": MUCH // 400, "size": 400}}, say("The end.")]
+    much = [{"stream": {"count": MUCH // 4_000, "size": 4_000}}, say("The end.")]
     # Once for a program that reads it all: after that the server has the memory that such a turn takes.
     own_house.talk(own_house.start_session(), json.dumps(much))
     before = own_house.server.process.memory_info().rss

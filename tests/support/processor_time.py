@@ -6,7 +6,7 @@ Linux only.
 """
 
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
 
@@ -22,7 +22,7 @@ class ProcessorTime:
 
     def __init__(self) -> None:
         self._before = 0.0
-        self._spent: Counter[str] = Counter()
+        self._spent: defaultdict[str, float] = defaultdict(float)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self) -> None:
@@ -44,13 +44,14 @@ class ProcessorTime:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("processor time")
-        terminalreporter.line(f"{self._spent.total():8.1f} s in all")
+        terminalreporter.line(f"{sum(self._spent.values()):8.1f} s in all")
         for title, depth in (("folders", 2), ("files", 0), ("tests", -1)):
-            parts: Counter[str] = Counter()
+            parts: defaultdict[str, float] = defaultdict(float)
             for test, spent in self._spent.items():
                 parts[_part(test, depth)] += spent
             terminalreporter.line(f"\n{title}:")
-            for name, spent in parts.most_common(_SHOWN if depth < 1 else None):
+            most = sorted(parts.items(), key=lambda part: part[1], reverse=True)
+            for name, spent in most if depth > 0 else most[:_SHOWN]:
                 terminalreporter.line(f"{spent:8.1f} s  {name}")
 
 
