@@ -127,7 +127,7 @@ async def _open_door(
     """The whole door as an app, over a host of its own."""
     page = PageFolder()
     _begin_log()
-    async with open_host(environ, options.chain, attachable=True) as host:
+    async with open_host(environ, options.chain, attachable=True, checks_edits=True) as host:
         life.host = host
         context = ServiceContext(host=host, options=options, environ=environ, page=page, closing=life.closing)
         async with open_service(context) as service:
