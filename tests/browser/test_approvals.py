@@ -97,6 +97,13 @@ async def test_a_pattern_shows_what_it_covers_and_is_kept_as_it_was_written(chat
     await expect(card.get_by_role("button", name="Always allow pattern")).to_be_disabled()
     await pattern.fill("execute:make *")
     await expect(menu.get_by_role("status")).to_have_text("Covers this request.")
+    await pattern.fill("execute:make r*")
+    await chat.new_session()
+    await expect(card).to_have_count(0)
+    await chat.tabs.first.click()
+    await expect(pattern).to_have_value("execute:make r*")
+    await pattern.fill("execute:make *")
+    await expect(menu.get_by_role("status")).to_have_text("Covers this request.")
     await card.get_by_role("button", name="Allow pattern for this session").click()
     await chat.rested()
     await chat.tell(*wish("make knots", "second"))
@@ -149,6 +156,7 @@ async def test_several_requests_are_answered_at_once(chat: Chat, house: House) -
         for ask in asks
     ]
     go = house.workspace / "go-on-asking"
+    go.unlink(missing_ok=True)
     await chat.ask(*requests, {"wait_file": str(go)})
     pending = chat.page.get_by_role("group", name="Waiting for you")
     await expect(pending.get_by_text("3 requests are waiting for you")).to_be_visible()

@@ -147,6 +147,23 @@ async def test_several_answers_count_though_another_door_was_faster_with_one(tmp
         assert sorted(outcomes) == ["ALLOWED", "DENIED", "DENIED"]
 
 
+async def test_the_preview_of_a_rule_about_commands_lists_no_files(tmp_path: Path) -> None:
+    async with calls(asks("a"), tmp_path) as door:
+        await door.start()
+        turn = door.invoke(text="go")
+        detail = await door.until(lambda detail: len(detail.permissions) == 1)
+        asked = detail.permissions[0].request_id
+        # The catalog of this test cannot list files: a rule about files would fail here.
+        request = pb.PreviewRuleRequest(session_id=door.session_id, request_id=asked, rule="execute")
+        preview = await door.service.preview_rule(request, NOBODY)
+        assert preview.covers_request
+        assert (preview.problem, preview.file_count) == ("", 0)
+        no = pb.PermissionDecision(request_id=asked, option_id="no")
+        await door.submit("permission_decisions", pb.PermissionDecisions(decisions=[no]))
+        async with asyncio.timeout(10):
+            await turn
+
+
 async def test_what_a_session_shows_is_not_ahead_of_its_number(tmp_path: Path) -> None:
     async with calls(asks(), tmp_path) as door:
         detail = await door.start()

@@ -9,7 +9,7 @@ from connectrpc.codec import proto_binary_codec
 from portico.api.fields import to_enum, to_time
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
-from portico.conductor.permissions.rule_preview import preview_rule
+from portico.conductor.permissions.rule_preview import is_about_files, preview_rule
 from portico.config.setting_descriptions import SettingDescription
 from portico.domain.catalog import DownloadEntry, SkillEntry
 from portico.domain.errors import InvalidInput
@@ -244,8 +244,8 @@ class ApiService(PromptCalls):
         if asked is None:
             raise InvalidInput(f"No permission request {request.request_id} is waiting for an answer.")
         workspace = view.summary.workspace
-        files = await self._catalog.files(Path(workspace))
         try:
+            files = await self._catalog.files(Path(workspace)) if is_about_files(request.rule) else ()
             preview = preview_rule(
                 request.rule, asked, agent=view.summary.agent, workspace=workspace, files=files
             )

@@ -37,7 +37,7 @@ export type Answer = Omit<Decision, "requestId">;
 export type OnAnswer = (answer: Answer, reason?: string) => void;
 type OpenMenu = "allow" | "reject" | undefined;
 
-const KEPT = ["menu", "open", "answering"];
+const KEPT = ["menu", "open", "answering", "pattern", "trust", "reason"];
 
 export function PermissionCard(props: CardProps<PermissionItem>) {
   const settled = props.item.resolved !== undefined || props.item.abandoned;
@@ -117,12 +117,15 @@ function PermissionRequest(props: CardProps<PermissionItem>) {
             <AllowMenu
               request={request}
               once={once}
+              place={key}
               session={session}
               gateway={props.gateway}
               answer={answer}
             />
           )}
-          {menu.value === "reject" && <RejectForm reject={reject} title={title} answer={answer} />}
+          {menu.value === "reject" && (
+            <RejectForm reject={reject} place={key} session={session} title={title} answer={answer} />
+          )}
         </>
       ) : (
         <div class="p-card-actions">
