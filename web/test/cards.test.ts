@@ -24,6 +24,7 @@ import { endText } from "../src/view/cards/end-line";
 import { commandIn, likelyVariable, guideFor, reportText } from "../src/view/cards/error-guide";
 import { writerIn } from "../src/view/cards/folder-writers";
 import { commandOf, decisionLabel, onceOption, shortTitle } from "../src/view/cards/permission-labels";
+import { isToldInFull } from "../src/view/cards/notice-line";
 import { contentOf, firstValues, problemsOf } from "../src/view/cards/question-form";
 
 type Facts<Message> = Partial<Omit<Message, "$typeName" | "$unknown">>;
@@ -92,6 +93,14 @@ describe("an error", () => {
       sessionId: "s",
     };
     expect(reportText(facts)).toBe("Portico 1\nError: INTERNAL: no\nSession: s");
+  });
+});
+
+describe("a notice", () => {
+  it("has its raw message only if its words do not say all of it", () => {
+    expect(isToldInFull('{"sessionUpdate":"notice","title":"A tiny model answers."}')).toBe(true);
+    expect(isToldInFull('{"sessionUpdate":"something_new"}')).toBe(false);
+    expect(isToldInFull(undefined)).toBe(false);
   });
 });
 

@@ -11,7 +11,7 @@ import { writerIn } from "../cards/folder-writers";
 import { Composer } from "../composer/composer";
 import { lazy } from "../lazy";
 import { ConnectLoader } from "../models/connect-loader";
-import { connectDialogOpen } from "../models/connect-state";
+import { connectDialog } from "../models/connect-state";
 import { BranchBar } from "../review/branch-bar";
 import { ReviewBar } from "../review/review-bar";
 import { ReviewFrame } from "../review/review-frame";
@@ -36,7 +36,7 @@ export function App({ app }: { app: AppModel }) {
   const wide = useWideLayout();
   const history = useHistory(app, wide);
   const part = useSignal<SettingsPage | undefined>(undefined);
-  const connects = connectDialogOpen(app.gateway);
+  const connects = connectDialog(app.gateway);
   const front = app.front.value;
 
   useEffect(() => {
@@ -92,11 +92,12 @@ export function App({ app }: { app: AppModel }) {
       </div>
       <RemovalDialog app={app} />
       <HandOffDialog app={app} />
-      {connects.value && (
+      {connects.value !== undefined && (
         <ConnectLoader
           gateway={app.gateway}
           session={app.front.peek()}
-          onLeave={() => (connects.value = false)}
+          part={connects.value}
+          onLeave={() => (connects.value = undefined)}
         />
       )}
       {part.value !== undefined && (

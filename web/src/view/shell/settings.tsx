@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { Dialog } from "../dialog";
 import type { SendKey, Theme } from "../preferences";
-import { connectDialogOpen } from "../models/connect-state";
+import { connectDialog } from "../models/connect-state";
 import type { AppModel } from "./app-model";
 import { Approvals } from "./approvals";
 import { canNotify, requestPermission } from "./desktop-notifications";
@@ -56,7 +56,7 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
           class="p-button"
           onClick={() => {
             onLeave();
-            connectDialogOpen(app.gateway).value = true;
+            connectDialog(app.gateway).value = "model";
           }}
         >
           Connect a model…
