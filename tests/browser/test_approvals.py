@@ -111,6 +111,32 @@ async def test_a_pattern_shows_what_it_covers_and_is_kept_as_it_was_written(chat
     await expect(chat.fold("Run make knots.*by the rule execute:make")).to_be_visible()
 
 
+async def test_edits_are_accepted_by_one_key_and_that_is_shown_until_it_is_turned_off(
+    chat: Chat, shoot: Shoot
+) -> None:
+    def edit(name: str) -> list[dict[str, object]]:
+        shared = {"title": f"Edit {name}", "kind": "edit"}
+        tool = {"id": name, "locations": [{"path": name}], "statuses": ["pending"], **shared}
+        branches = {"allowed": [say(f"{name}: changed")], "rejected": [say(f"{name}: left")]}
+        return [{"tool": tool}, {"permission": {"tool": name, "options": OPTIONS[::2], **shared, **branches}}]
+
+    await chat.ask(*edit("hull.py"))
+    card = chat.card("Permission: Edit hull.py")
+    await expect(card.get_by_role("button", name="Yes, run it")).to_be_visible()
+    await chat.page.keyboard.press("Control+Alt+e")
+    await expect(chat.answers.last).to_have_text("hull.py: changed")
+    note = chat.composer.get_by_text("Auto-accept edits is on")
+    await expect(note).to_be_visible()
+    await chat.rested()
+    await chat.tell(*edit("mast.py"))
+    await expect(chat.answers.last).to_have_text("mast.py: changed")
+    await shoot(chat, "auto-accept", widths=(360, 420, 1280), night=True)
+    await chat.ask(*wish("make haste", "run"))
+    await expect(chat.card("Permission: Run make haste")).to_be_visible()
+    await chat.composer.get_by_role("button", name="Turn off").click()
+    await expect(note).to_have_count(0)
+
+
 async def test_an_agent_is_trusted_only_after_a_confirmation(own_house: House, open_page: Open) -> None:
     chat = await open_page(own_house.open())
     await chat.ask(*wish("make haste", "first"))

@@ -11,6 +11,8 @@ import {
 import { countOf } from "../../model/review-actions";
 import { RulePreview } from "../../model/rule-preview";
 import type { SessionModel } from "../../model/types";
+import { AUTO_ACCEPT_KEYS } from "../shell/shortcut-keys";
+import { acceptedEdit, autoAcceptOf } from "./auto-accept";
 import { keptSignal } from "./card";
 import { agentName, allows } from "./permission-labels";
 import type { OnAnswer } from "./permission-card";
@@ -27,7 +29,7 @@ interface AllowMenuProps {
 }
 
 export function AllowMenu(props: AllowMenuProps) {
-  const { request, once, answer } = props;
+  const { request, once, session, answer } = props;
   const first = useRef<HTMLDivElement>(null);
   useEffect(() => focusWhenOpened(first.current, "button"), []);
   const allow = (scope: PermissionScope, rule: string) => (): void =>
@@ -46,6 +48,13 @@ export function AllowMenu(props: AllowMenuProps) {
           label="Always allow all of this kind here"
           rule={request.widerRule}
           act={allow(ALWAYS, request.widerRule)}
+        />
+      )}
+      {acceptedEdit(request) !== undefined && (
+        <Row
+          label="Auto-accept edits in this session"
+          rule={AUTO_ACCEPT_KEYS}
+          act={() => (autoAcceptOf(session).value = true)}
         />
       )}
       {others.map(({ optionId, name }) => (

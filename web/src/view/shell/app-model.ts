@@ -20,6 +20,7 @@ import { preferencesOf, type Preferences } from "../preferences";
 import { revealMessage } from "../timeline/request-reveal";
 import { noticesBetween } from "./session-notices";
 import { notify } from "./desktop-notifications";
+import { playSound } from "./sounds";
 import { PendingRemovals, type RemovalRequest } from "./removals";
 import { SessionSummaries, type SummaryMap } from "./session-summaries";
 
@@ -227,7 +228,9 @@ export class AppModel {
     for (const news of noticesBetween(this.#before, known)) {
       const { sessionId, kind } = news;
       if (kind !== "asks" && sessionId !== this.#front.peek()?.id) this.#setUnread(sessionId, true);
-      if (!this.#visible && this.preferences.notify.peek()) notify(news, (one) => this.openSession(one));
+      const { notification, sound } = this.preferences.announcements[kind];
+      if (!this.#visible && notification.peek()) notify(news, (one) => this.openSession(one));
+      if (sound.peek()) playSound(kind);
     }
     this.#before = known;
   }

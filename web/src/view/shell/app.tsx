@@ -7,6 +7,7 @@ import { reviewOf } from "../../model/review";
 import type { SessionSummary } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import { FailureCard, PendingBar, showRequest, type NewSession, type OnNewSession } from "../cards";
+import { autoAcceptOf } from "../cards/auto-accept";
 import { writerIn } from "../cards/folder-writers";
 import { Composer } from "../composer/composer";
 import { lazy } from "../lazy";
@@ -46,6 +47,7 @@ export function App({ app }: { app: AppModel }) {
       showKeys: () => (part.value = "shortcuts"),
       showRequest: () => showWaiting(app.front.peek()),
       showReview: () => toggleReview(app),
+      toggleAutoAccept: () => toggleAutoAccept(app.front.peek()),
     };
     const press = (event: KeyboardEvent): void => onShortcut(event, app, places);
     document.addEventListener("keydown", press);
@@ -236,6 +238,12 @@ function showWaiting(session: SessionModel | undefined): void {
 function chosenMode(session: SessionModel): NewSession {
   const { isNew = false, mode } = session.detail.peek()?.summary ?? {};
   return isNew && mode !== undefined ? { mode } : {};
+}
+
+function toggleAutoAccept(session: SessionModel | undefined): void {
+  if (session === undefined) return;
+  const on = autoAcceptOf(session);
+  on.value = !on.peek();
 }
 
 function toggleReview(app: AppModel): void {

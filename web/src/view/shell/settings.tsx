@@ -1,9 +1,9 @@
 // Settings of the page, skills, permission grants and keyboard shortcuts.
 
-import { useSignal } from "@preact/signals";
+import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { Dialog } from "../dialog";
-import type { SendKey, Theme } from "../preferences";
+import type { NoticeKind, SendKey, Theme } from "../preferences";
 import { connectDialog } from "../models/connect-state";
 import type { AppModel } from "./app-model";
 import { Approvals } from "./approvals";
@@ -11,6 +11,7 @@ import { canNotify, requestPermission } from "./desktop-notifications";
 import { SettingsProblems } from "./settings-problems";
 import { SHORTCUTS } from "./shortcuts";
 import { Skills } from "./skills";
+import { playSound } from "./sounds";
 import { FormProblem } from "../form";
 
 export type SettingsPage = "settings" | "shortcuts";
@@ -48,7 +49,9 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
           choices={{ enter: "Enter", ctrl_enter: "Ctrl+Enter" }}
           onChange={(chosen) => (sendKey.value = chosen)}
         />
-        <NotifySwitch app={app} />
+      </Group>
+      <Group title="Notifications and sounds">
+        <Announcements app={app} />
       </Group>
       <Group title="Porter">
         <button
@@ -85,21 +88,56 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
   );
 }
 
-function NotifySwitch({ app }: { app: AppModel }) {
-  const { notify } = app.preferences;
+const MOMENTS: Readonly<Record<NoticeKind, string>> = {
+  ended: "When a turn is done",
+  asks: "When the agent asks",
+  failed: "When a turn fails",
+};
+
+/** What is told about sessions: each moment has a switch for a notification and one for a sound. */
+function Announcements({ app }: { app: AppModel }) {
   const refused = useSignal(false);
-  if (!canNotify()) return null;
-  const change = async (on: boolean): Promise<void> => {
-    notify.value = on && (await requestPermission());
-    refused.value = on && !notify.peek();
+  const { announcements } = app.preferences;
+  const notifyOf = async (wanted: Signal<boolean>, on: boolean): Promise<void> => {
+    wanted.value = on && (await requestPermission());
+    refused.value = on && !wanted.peek();
   };
   return (
     <>
-      <Switch
-        label="Notify me when a turn ends while I am elsewhere"
-        on={notify.value}
-        onChange={(on) => void change(on)}
-      />
+      <table class="p-announcements">
+        <tbody>
+          {(Object.keys(MOMENTS) as NoticeKind[]).map((kind) => {
+            const { notification, sound } = announcements[kind];
+            return (
+              <tr key={kind}>
+                <th scope="row">{MOMENTS[kind]}</th>
+                {canNotify() && (
+                  <td>
+                    <Switch
+                      label="Notification"
+                      about={MOMENTS[kind]}
+                      on={notification.value}
+                      onChange={(on) => void notifyOf(notification, on)}
+                    />
+                  </td>
+                )}
+                <td>
+                  <Switch
+                    label="Sound"
+                    about={MOMENTS[kind]}
+                    on={sound.value}
+                    onChange={(on) => {
+                      sound.value = on;
+                      if (on) playSound(kind);
+                    }}
+                  />
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {canNotify() && <p class="p-soft">Notifications come while this page is hidden.</p>}
       {refused.value && <FormProblem text="The browser blocks notifications of this page." />}
     </>
   );
@@ -135,14 +173,21 @@ function Group({ title, children }: { title: string; children: ComponentChildren
 
 interface SwitchProps {
   readonly label: string;
+  /** What it is about, where its place says so to those who see it. */
+  readonly about?: string;
   readonly on: boolean;
   readonly onChange: (on: boolean) => void;
 }
 
-function Switch({ label, on, onChange }: SwitchProps) {
+function Switch({ label, about, on, onChange }: SwitchProps) {
   return (
     <label class="p-form-switch">
-      <input type="checkbox" checked={on} onChange={(event) => onChange(event.currentTarget.checked)} />
+      <input
+        type="checkbox"
+        aria-label={about === undefined ? undefined : `${about}: ${label}`}
+        checked={on}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
       {label}
     </label>
   );
