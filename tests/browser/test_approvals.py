@@ -65,7 +65,7 @@ async def test_a_reason_for_a_rejection_goes_to_the_agent(chat: Chat) -> None:
     await expect(chat.prompts.last).to_contain_text("I rejected “Run make tar”: it smells")
 
 
-async def test_what_is_remembered_is_chosen_and_can_be_taken_back(chat: Chat) -> None:
+async def test_what_is_remembered_is_chosen_and_can_be_taken_back(chat: Chat, shoot: Shoot) -> None:
     await chat.ask(*wish("make varnish", "first"))
     card = chat.card("Permission: Run make varnish")
     await card.get_by_role("button", name="More ways to allow").click()
@@ -80,7 +80,15 @@ async def test_what_is_remembered_is_chosen_and_can_be_taken_back(chat: Chat) ->
     settings = chat.page.get_by_role("dialog", name="Settings")
     await settings.get_by_role("button", name=re.compile("^Revoke execute:make varnish")).click()
     await expect(settings.get_by_text("execute:make varnish")).to_have_count(0)
-    await settings.get_by_role("button", name="Close").click()
+    await settings.get_by_role("button", name="Show all decisions…").click()
+    decisions = chat.page.get_by_role("dialog", name="Decisions of all sessions")
+    row = decisions.get_by_role("row", name=re.compile("Run make varnish.*by a rule execute:make varnish"))
+    await expect(row.first).to_be_visible()
+    await shoot(chat, "decisions", widths=(360, 420, 1280), night=True)
+    async with chat.page.expect_download() as saved:
+        await decisions.get_by_role("button", name="Export as CSV").click()
+    assert (await saved.value).suggested_filename == "portico-decisions.csv"
+    await decisions.get_by_role("button", name="Close").click()
     await chat.new_session()
     await chat.ask(*wish("make varnish", "third"))
     await expect(chat.card("Permission: Run make varnish")).to_be_visible()

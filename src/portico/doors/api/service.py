@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
+from typing import cast
 
 from connectrpc.codec import proto_binary_codec
 
@@ -14,6 +15,7 @@ from portico.config.setting_descriptions import SettingDescription
 from portico.domain.catalog import DownloadEntry, SkillEntry
 from portico.domain.errors import InvalidInput
 from portico.doors.api.error_interceptor import ErrorInterceptor
+from portico.doors.api.event_messages import to_payload
 from portico.doors.api.json_codec import BoundedJsonCodec
 from portico.doors.api.prompt_calls import PromptCalls
 from portico.doors.api.session_calls import Context
@@ -21,9 +23,11 @@ from portico.doors.api.session_messages import page_size, require_session_id
 from portico.doors.api.streams import merge_streams
 from portico.doors.api.window_header import with_window_header
 from portico.doors.http.asgi import ASGIApp
+from portico.sessions.log.decisions import RecordedDecision, list_decisions
 
 FOUND_FILES = 50
 PREVIEWED_FILES = 5
+DECISIONS_PAGE = 100
 MAX_REQUEST_BYTES = 48 * 1024 * 1024
 """Fits a prompt with the largest attachments; a larger request is refused."""
 
@@ -262,6 +266,29 @@ class ApiService(PromptCalls):
     ) -> pb.RevokeApprovalResponse:
         self._catalog.revoke_approval(request.approval_id)
         return pb.RevokeApprovalResponse()
+
+    async def list_decisions(
+        self, request: pb.ListDecisionsRequest, _: Context, /
+    ) -> pb.ListDecisionsResponse:
+        after = require_session_id(request.after_session_id) if request.after_session_id else None
+        page = await list_decisions(self._store, after=after, limit=page_size(request.limit, DECISIONS_PAGE))
+        return pb.ListDecisionsResponse(
+            decisions=[_decision(one) for one in page.decisions],
+            next_after_session_id=page.next_after or "",
+        )
+
+
+def _decision(one: RecordedDecision) -> pb.RecordedDecision:
+    return pb.RecordedDecision(
+        session_id=one.session.session_id,
+        session_title=one.session.title,
+        agent=one.session.agent,
+        workspace=one.session.workspace,
+        seq=one.seq,
+        at=to_time(one.at),
+        request=cast("pb.PermissionRequested", to_payload(one.request)),
+        resolved=cast("pb.PermissionResolved", to_payload(one.resolved)),
+    )
 
 
 def stream_paths() -> frozenset[str]:

@@ -107,7 +107,8 @@ function Control(props: FieldProps) {
         return (
           <textarea
             {...shared}
-            class="p-field p-form-input p-form-text"
+            class="p-field p-form-input"
+            style={{ height: "auto" }}
             rows={4}
             value={String(value)}
             onInput={(event) => onChange(event.currentTarget.value)}

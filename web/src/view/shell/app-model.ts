@@ -20,7 +20,6 @@ import { preferencesOf, type Preferences } from "../preferences";
 import { revealMessage } from "../timeline/request-reveal";
 import { noticesBetween } from "./session-notices";
 import { notify } from "./desktop-notifications";
-import { playSound } from "./sounds";
 import { PendingRemovals, type RemovalRequest } from "./removals";
 import { SessionSummaries, type SummaryMap } from "./session-summaries";
 
@@ -230,7 +229,7 @@ export class AppModel {
       if (kind !== "asks" && sessionId !== this.#front.peek()?.id) this.#setUnread(sessionId, true);
       const { notification, sound } = this.preferences.announcements[kind];
       if (!this.#visible && notification.peek()) notify(news, (one) => this.openSession(one));
-      if (sound.peek()) playSound(kind);
+      if (sound.peek()) void import("./sounds").then(({ playSound }) => playSound(kind));
     }
     this.#before = known;
   }

@@ -103,7 +103,12 @@ export function App({ app }: { app: AppModel }) {
         />
       )}
       {part.value !== undefined && (
-        <SettingsDialog app={app} part={part.value} onLeave={() => (part.value = undefined)} />
+        <SettingsDialog
+          app={app}
+          part={part.value}
+          onShow={(shown) => (part.value = shown)}
+          onLeave={() => (part.value = undefined)}
+        />
       )}
     </div>
   );

@@ -7,6 +7,7 @@ import type { NoticeKind, SendKey, Theme } from "../preferences";
 import { connectDialog } from "../models/connect-state";
 import type { AppModel } from "./app-model";
 import { Approvals } from "./approvals";
+import { Decisions } from "./decisions";
 import { canNotify, requestPermission } from "./desktop-notifications";
 import { SettingsProblems } from "./settings-problems";
 import { SHORTCUTS } from "./shortcuts";
@@ -14,23 +15,32 @@ import { Skills } from "./skills";
 import { playSound } from "./sounds";
 import { FormProblem } from "../form";
 
-export type SettingsPage = "settings" | "shortcuts";
+export type SettingsPage = "settings" | "shortcuts" | "decisions";
+
+const TITLES: Readonly<Record<SettingsPage, string>> = {
+  settings: "Settings",
+  shortcuts: "Keyboard shortcuts",
+  decisions: "Decisions of all sessions",
+};
 
 interface SettingsProps {
   readonly app: AppModel;
   readonly part: SettingsPage;
+  readonly onShow: (part: SettingsPage) => void;
   readonly onLeave: () => void;
 }
 
-export function SettingsDialog({ app, part, onLeave }: SettingsProps) {
+export function SettingsDialog({ app, part, onShow, onLeave }: SettingsProps) {
   return (
-    <Dialog title={part === "settings" ? "Settings" : "Keyboard shortcuts"} kind={part} onLeave={onLeave}>
-      {part === "settings" ? <Choices app={app} onLeave={onLeave} /> : <Keys />}
+    <Dialog title={TITLES[part]} kind={part} onLeave={onLeave}>
+      {part === "settings" && <Choices app={app} onShow={onShow} onLeave={onLeave} />}
+      {part === "shortcuts" && <Keys />}
+      {part === "decisions" && <Decisions gateway={app.gateway} folder={app.info.value?.workspace ?? ""} />}
     </Dialog>
   );
 }
 
-function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
+function Choices({ app, onShow, onLeave }: Omit<SettingsProps, "part">) {
   const { showThinking, sendKey, theme } = app.preferences;
   const here = app.info.value?.workspace ?? "";
   const workspace = app.front.value?.detail.value?.summary?.workspace ?? here;
@@ -78,6 +88,9 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
       </Group>
       <Group title="Always allowed">
         <Approvals gateway={app.gateway} workspace={here} />
+        <button type="button" class="p-button" onClick={() => onShow("decisions")}>
+          Show all decisions…
+        </button>
       </Group>
       <p class="p-soft p-dialog-foot">
         {app.info.value === undefined
@@ -104,7 +117,7 @@ function Announcements({ app }: { app: AppModel }) {
   };
   return (
     <>
-      <table class="p-announcements">
+      <table class="p-keys">
         <tbody>
           {(Object.keys(MOMENTS) as NoticeKind[]).map((kind) => {
             const { notification, sound } = announcements[kind];
