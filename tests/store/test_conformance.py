@@ -15,6 +15,8 @@ from portico.domain.events import (
     AnyPayload,
     CommandsUpdated,
     Notice,
+    PermissionRequested,
+    PermissionResolved,
     PromptSubmitted,
     StateChanged,
     TextDelta,
@@ -333,7 +335,9 @@ async def test_how_things_stand_is_the_last_event_of_each_such_kind(store: Store
 async def test_permission_events_are_found_among_all_others(store: Store) -> None:
     await store.append(session(length=1), durable=False)
     asked = PermissionRequested(request_id="p1", tool_id="t", title="Run it", options=())
-    resolved = PermissionResolved(request_id="p1", outcome="denied", by="person", option_id=None, scope="once")
+    resolved = PermissionResolved(
+        request_id="p1", outcome="denied", by="person", option_id=None, scope="once"
+    )
     said: list[AnyPayload] = [TextDelta(text="first"), asked, TextDelta(text="then"), resolved]
     await store.append([event(ALPHA, seq, one) for seq, one in enumerate(said, start=2)], durable=False)
     assert [one.payload for one in await store.permission_events(ALPHA)] == [asked, resolved]
