@@ -324,7 +324,7 @@ async def test_how_things_stand_is_the_last_event_of_each_such_kind(store: Store
 
 async def test_permission_events_are_found_among_all_others(store: Store) -> None:
     await store.append(session(length=1), durable=False)
-    asked = PermissionRequested(request_id="p1", tool_id="t", title="Run it", options=())
+    asked = PermissionRequested(request_id="p1", tool_id="t", title="Run it", options=(), tool_kind="execute")
     resolved = PermissionResolved(
         request_id="p1", outcome="denied", by="person", option_id=None, scope="once"
     )

@@ -48,10 +48,9 @@ async def _decisions_of(store: Store, session: SessionSummary) -> list[RecordedD
         match event.payload:
             case PermissionRequested() as request:
                 requests[request.request_id] = request
-            case PermissionResolved() as resolved:
-                request = requests.get(resolved.request_id)
-                if request is not None:
-                    decisions.append(RecordedDecision(session, event.seq, event.at, request, resolved))
+            case PermissionResolved() as resolved if resolved.request_id in requests:
+                asked = requests[resolved.request_id]
+                decisions.append(RecordedDecision(session, event.seq, event.at, asked, resolved))
             case _:
                 pass
     return decisions[::-1]

@@ -21,7 +21,6 @@ import type { AppModel } from "./app-model";
 import { ConnectionBanner } from "./connection-banner";
 import { followCommands } from "./editor-commands";
 import { focusComposer } from "./composer-focus";
-import { HandOffDialog } from "./hand-off-dialog";
 import { History } from "./history";
 import { RemovalDialog } from "./removal-dialog";
 import type { SettingsPage } from "./settings";
@@ -31,6 +30,7 @@ import { FailureToast, RemovalToasts } from "./toasts";
 import { useWideLayout } from "./wide-layout";
 import { IconButton } from "../timeline/elements";
 
+const HandOffDialog = lazy(() => import("./hand-off-dialog").then((module) => module.HandOffDialog));
 const SettingsDialog = lazy(() => import("./settings").then((module) => module.SettingsDialog));
 
 export function App({ app }: { app: AppModel }) {
@@ -93,7 +93,7 @@ export function App({ app }: { app: AppModel }) {
         <RemovalToasts app={app} />
       </div>
       <RemovalDialog app={app} />
-      <HandOffDialog app={app} />
+      {app.handingOff.value !== undefined && <HandOffDialog app={app} />}
       {connects.value !== undefined && (
         <ConnectLoader
           gateway={app.gateway}
