@@ -31,6 +31,7 @@ import { useWideLayout } from "./wide-layout";
 import { IconButton } from "../timeline/elements";
 
 const HandOffDialog = lazy(() => import("./hand-off-dialog").then((module) => module.HandOffDialog));
+const BoardDialog = lazy(() => import("../board/board-dialog").then((module) => module.BoardDialog));
 const SettingsDialog = lazy(() => import("./settings").then((module) => module.SettingsDialog));
 
 export function App({ app }: { app: AppModel }) {
@@ -38,6 +39,7 @@ export function App({ app }: { app: AppModel }) {
   const history = useHistory(app, wide);
   const part = useSignal<SettingsPage | undefined>(undefined);
   const connects = connectDialog(app.gateway);
+  const board = useSignal(/^#(board|costs)$/.test(location.hash));
   const front = app.front.value;
 
   useEffect(() => {
@@ -74,6 +76,7 @@ export function App({ app }: { app: AppModel }) {
         <div class="p-top-buttons">
           <IconButton icon="add" label="New session" act={() => void startSession(app, "")} />
           <IconButton icon="history" label="History" expanded={history.open} act={() => history.toggle()} />
+          <IconButton icon="project" label="All sessions" act={() => (board.value = true)} />
           <IconButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
         </div>
       </header>
@@ -102,6 +105,7 @@ export function App({ app }: { app: AppModel }) {
           onLeave={() => (connects.value = undefined)}
         />
       )}
+      {board.value && <BoardDialog app={app} onLeave={() => (board.value = false)} />}
       {part.value !== undefined && (
         <SettingsDialog
           app={app}
