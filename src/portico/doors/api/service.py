@@ -9,6 +9,7 @@ from connectrpc.codec import proto_binary_codec
 
 from portico.api.fields import to_enum, to_time
 from portico.api.v1 import agent_pb as pb
+from portico.api.v1 import events_pb
 from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
 from portico.conductor.permissions.rule_preview import is_about_files, preview_rule
 from portico.config.setting_descriptions import SettingDescription
@@ -286,8 +287,8 @@ def _decision(one: RecordedDecision) -> pb.RecordedDecision:
         workspace=one.session.workspace,
         seq=one.seq,
         at=to_time(one.at),
-        request=cast("pb.PermissionRequested", to_payload(one.request)),
-        resolved=cast("pb.PermissionResolved", to_payload(one.resolved)),
+        request=cast("events_pb.PermissionRequested", to_payload(one.request)),
+        resolved=cast("events_pb.PermissionResolved", to_payload(one.resolved)),
     )
 
 

@@ -22,7 +22,6 @@ import { ConnectionBanner } from "./connection-banner";
 import { followCommands } from "./editor-commands";
 import { focusComposer } from "./composer-focus";
 import { History } from "./history";
-import { RemovalDialog } from "./removal-dialog";
 import type { SettingsPage } from "./settings";
 import { onShortcut, type ShortcutTargets } from "./shortcuts";
 import { TabBar } from "./tab-bar";
@@ -32,6 +31,7 @@ import { IconButton } from "../timeline/elements";
 
 const HandOffDialog = lazy(() => import("./hand-off-dialog").then((module) => module.HandOffDialog));
 const BoardDialog = lazy(() => import("../board/board-dialog").then((module) => module.BoardDialog));
+const RemovalDialog = lazy(() => import("./removal-dialog").then((module) => module.RemovalDialog));
 const SettingsDialog = lazy(() => import("./settings").then((module) => module.SettingsDialog));
 
 export function App({ app }: { app: AppModel }) {
@@ -95,7 +95,7 @@ export function App({ app }: { app: AppModel }) {
         <FailureToast failure={app.sessions.failure} />
         <RemovalToasts app={app} />
       </div>
-      <RemovalDialog app={app} />
+      {app.removals.request.value !== undefined && <RemovalDialog app={app} />}
       {app.handingOff.value !== undefined && <HandOffDialog app={app} />}
       {connects.value !== undefined && (
         <ConnectLoader
