@@ -22,7 +22,7 @@ COMMANDS = {
     "prompts": "list, show, render and run prompts kept as files",
     "config": "show and change settings",
     "skills": "list, show, allow and deny Agent Skills",
-    "memory": "show the notes that agents keep, and take back changes of your own",
+    "memory": "show the notes that agents keep, and undo changes to your own",
     "review": "show, apply and discard the changes that agents propose",
     "checkpoints": "list, compare and restore your files as they were before each turn",
     "acp": "run any agent behind Portico's proxies, for any ACP editor",
