@@ -55,9 +55,10 @@ export function App({ app }: { app: AppModel }) {
     () =>
       followCommands(app, {
         showSettings: () => (part.value = "settings"),
+        showHistory: () => history.toggle(),
         showRequest: () => showWaiting(app.front.peek()),
       }),
-    [app],
+    [app, wide],
   );
   useVisibility(app);
   useTitle(app);
@@ -69,11 +70,14 @@ export function App({ app }: { app: AppModel }) {
       <header class="p-top">
         <h1 class="p-aloud">Portico</h1>
         <TabBar app={app} />
-        <div class="p-top-buttons">
-          <IconButton icon="add" label="New session" act={() => void startSession(app, "")} />
-          <IconButton icon="history" label="History" expanded={history.open} act={() => history.toggle()} />
-          <IconButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
-        </div>
+        {/* An editor has them in the title of the view. */}
+        {app.gateway.onCommand === undefined && (
+          <div class="p-top-buttons">
+            <IconButton icon="add" label="New session" act={() => void startSession(app, "")} />
+            <IconButton icon="history" label="History" expanded={history.open} act={() => history.toggle()} />
+            <IconButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
+          </div>
+        )}
       </header>
       <ConnectionBanner app={app} session={front} />
       <div class="p-middle">

@@ -12,6 +12,7 @@ import { isConnected } from "../../model/reconnector";
 
 export interface CommandTargets {
   readonly showSettings: () => void;
+  readonly showHistory: () => void;
   readonly showRequest: () => void;
 }
 
@@ -66,6 +67,9 @@ async function runCommand(app: AppModel, places: CommandTargets, command: Editor
       break;
     case "settings":
       places.showSettings();
+      break;
+    case "history":
+      places.showHistory();
       break;
   }
 }
