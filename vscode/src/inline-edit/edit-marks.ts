@@ -138,6 +138,8 @@ export class EditMarks implements vscode.CodeLensProvider, vscode.Disposable {
     thread.label = `${hunkLabel(hunk)}${count}`;
     thread.contextValue = "portico.inlineEdit";
     thread.collapsibleState = Expanded;
+    // VS Code opens its list of comments for those that are not resolved.
+    thread.state = vscode.CommentThreadState.Resolved;
     return thread;
   }
 }

@@ -32,6 +32,8 @@ interface InlineEdit {
   revision: number;
   others: number;
   hunks: readonly EditHunk[];
+  /** A decision is under way: a key that is pressed twice does not decide on the next change, too. */
+  isDeciding: boolean;
 }
 
 export class InlineEdits implements vscode.Disposable {
@@ -47,7 +49,6 @@ export class InlineEdits implements vscode.Disposable {
     this.#following = vscode.Disposable.from(
       this.#marks,
       vscode.languages.registerCodeLensProvider({ scheme: "file" }, this.#marks),
-      vscode.languages.registerCodeLensProvider({ scheme: "vscode-remote" }, this.#marks),
       vscode.window.onDidChangeActiveTextEditor(() => this.#tellMenus()),
       vscode.window.onDidChangeVisibleTextEditors(() => this.#marks.draw()),
       vscode.workspace.onDidChangeTextDocument((change) => this.#follow(change)),
@@ -85,6 +86,7 @@ export class InlineEdits implements vscode.Disposable {
       revision: 0,
       others: 0,
       hunks: [],
+      isDeciding: false,
     };
     this.#edits.set(document.uri.toString(), edit);
     this.#show(edit);
@@ -123,19 +125,25 @@ export class InlineEdits implements vscode.Disposable {
     const marked = this.#marks.hunkOf(given);
     const edit = this.#editOf(marked?.uri ?? given);
     if (edit === undefined || edit.step !== "") throw new Error("There is no edit in this file.");
+    if (edit.isDeciding) return;
     const line = vscode.window.activeTextEditor?.selection.active.line ?? 0;
     const named = typeof hunkId === "string" ? hunkId : marked?.hunk.hunkId;
     const chosen = named ?? hunkNear(edit.hunks, line)?.hunkId ?? "";
     const { sessionId, proposalId, revision, path } = edit;
     const files = [{ path, hunkIds: whole ? edit.hunks.map((one) => one.hunkId) : [chosen] }];
-    await this.#services.connection.call(async (client) => {
-      const choice = { sessionId, proposalId, revision, files };
-      if (decision === "discard") return await client.discardProposal(choice);
-      const answer = await client.applyProposal(choice);
-      if (!answer.applied) throw new Error(conflictMessage(answer.proposal));
-      return answer;
-    });
-    await this.#load(edit);
+    edit.isDeciding = true;
+    try {
+      await this.#services.connection.call(async (client) => {
+        const choice = { sessionId, proposalId, revision, files };
+        if (decision === "discard") return await client.discardProposal(choice);
+        const answer = await client.applyProposal(choice);
+        if (!answer.applied) throw new Error(conflictMessage(answer.proposal));
+        return answer;
+      });
+      await this.#load(edit);
+    } finally {
+      edit.isDeciding = false;
+    }
     await this.#services.current.refresh();
   }
 
@@ -210,6 +218,7 @@ export class InlineEdits implements vscode.Disposable {
       client.getProposal({ sessionId, proposalId, paths: [path] }),
     );
     const file = contents.find((one) => one.path === path);
+    edit.agent = this.#services.sessions.all.value.get(sessionId)?.agent ?? edit.agent;
     edit.proposalId = proposalId;
     edit.revision = proposal.revision;
     edit.others = proposal.files.length + proposal.unlisted - 1;
