@@ -19,8 +19,8 @@ from bench.report import Budget, Line, MeasurementFailed, Section
 from bench.samples import Samples
 from portico.domain.windows import CodeLookup, CodeLookupResult
 from portico.editors.files import LocalFiles
-from portico.editors.language_servers.memory import used_megabytes
 from portico.editors.language_servers.servers import LanguageServers
+from portico.editors.language_servers.supervised_server import used_megabytes
 from portico.processes.clock import SystemClock
 from portico.sessions.code_servers import CodeTree
 from scripts.fetch_language_servers import server_folders

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import psutil
 
-from portico.cli.browser import open_browser
+from portico.cli.serve import open_browser
 from portico.config.jsonc import to_json
 from scripts.find_vscode import find, folder, install
 

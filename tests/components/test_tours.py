@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from portico.components.tours.component import ToursProxy
-from portico.components.tours.places import find_place
+from portico.components.tours.component import ToursProxy, find_place
 from portico.domain.tours import Tour, TourStep, file_name, read_tour, to_code_tour
 from tests.conductor.mcp_support import call, frame, introduce, open_session
 from tests.conductor.support import Ends, chain

@@ -82,6 +82,30 @@ async def test_order_is_kept_between_touched_and_untouched_messages() -> None:
     assert numbers == list(range(500))
 
 
+async def test_a_proxy_sees_updates_of_the_kinds_that_it_names() -> None:
+    seen: list[int] = []
+
+    class ToolCalls(Proxy):
+        name = "tool calls"
+        agent_methods = frozenset({"session/update", "_other"})
+        update_kinds = ("tool_call", "tool_call_update")
+
+        def from_agent(self, message: Message) -> None:
+            seen.append(codecs.decode_json(message.params)["n"])
+            self.node.send_left(message)
+
+    async with chain(ToolCalls()) as ends:
+        await ends.initialize()
+        kinds = ("agent_message_chunk", "tool_call", "plan", "tool_call_update")
+        for number, kind in enumerate(kinds):
+            params = '{"n":%d,"update":{"sessionUpdate":"%s"}}' % (number, kind)
+            ends.agent.send('{"jsonrpc":"2.0","method":"session/update","params":%s}' % params)
+        ends.agent.send('{"jsonrpc":"2.0","method":"_other","params":{"n":4}}')
+        numbers = [(await ends.client.receive())["params"]["n"] for _ in range(5)]
+    assert numbers == [0, 1, 2, 3, 4]
+    assert seen == [1, 3, 4]
+
+
 async def test_a_proxy_can_ask_either_side_and_nobody_else_sees_it() -> None:
     answers: list[Any] = []
 

@@ -143,6 +143,23 @@ class _RefusesLargeLines(CorrectAgent):
             super().read_line(line)
 
 
+class _DropsWhenFull(CorrectAgent):
+    def send(self, about: str, message: Json) -> None:
+        if not self._stream.is_full:
+            super().send(about, message)
+
+
+class _AnswersTwice(CorrectAgent):
+    def send(self, about: str, message: Json) -> None:
+        super().send(about, message)
+        if about.startswith("_") and self._stream.is_full:
+            super().send(about, message)
+
+
+class _LogsMessages(CorrectAgent):
+    log = '{"jsonrpc":"2.0","method":"session/update","params":{}}'
+
+
 class _StaysAfterInput(CorrectAgent):
     async def run(self) -> None:
         await super().run()
@@ -322,6 +339,7 @@ MUTANTS = (
     Mutant("ACP-AUTH-003", "still-wants-sign-in", _error("session/new", -32000)),
     Mutant("ACP-AUTH-004", "no-logout", _error("logout")),
     Mutant("ACP-AUTH-005", "no-way-in", _no_way_in),
+    Mutant("ACP-STDERR-001", "messages", agent=_LogsMessages, needs_record=True),
     Mutant("ACP-SHUTDOWN-001", "stays", agent=_StaysAfterInput, is_silent=True),
     Mutant("ACP-JSONRPC-001", "ids-as-text", lambda _a, about, m: [{**m, "id": str(m["id"])}] if about.startswith("_") else [m], is_silent=True),
     Mutant("ACP-JSONRPC-003", "answers", agent=_AnswersNotifications),
@@ -331,6 +349,8 @@ MUTANTS = (
     Mutant("PORTICO-FRAMES-001", "one-read-one-message", agent=_ReadsOneMessageAtATime, is_silent=True),
     Mutant("PORTICO-FRAMES-002", "splits-at-unicode", agent=_SplitsAtUnicode, is_silent=True),
     Mutant("PORTICO-FRAMES-003", "small-buffer", agent=_RefusesLargeLines, is_silent=True),
+    Mutant("PORTICO-BACKPRESSURE-001", "drops", agent=_DropsWhenFull, is_silent=True),
+    Mutant("PORTICO-BACKPRESSURE-001", "answers-twice", agent=_AnswersTwice),
     Mutant("ACP-INFO-PARSE-001", "stops", agent=_StopsAtBrokenLines, is_silent=True),
     Mutant("ACP-INFO-INVALIDREQ-001", "stops", agent=_StopsAtBrokenLines, is_silent=True),
     Mutant("ACP-SESSION-001", "empty-id", _result("session/new", lambda r: r.update(sessionId=""))),

@@ -46,6 +46,9 @@ class RequestFailed(Exception):
 
 
 class CorrectAgent:
+    log = "Ready\n"
+    """What it writes to standard error."""
+
     def __init__(self, stream: ByteStream, sessions: dict[str, list[Json]], edit: Edit | None = None) -> None:
         self.client: Json = {}
         self.sessions = sessions
@@ -269,10 +272,11 @@ class RunningAgent:
     def __init__(self, stream: MemoryStream, far: MemoryStream, agent: CorrectAgent) -> None:
         self.stream = stream
         self._far = far
+        self._agent = agent
         self._task = asyncio.create_task(self._run(agent))
 
     def stderr_tail(self) -> str:
-        return ""
+        return self._agent.log
 
     async def wait(self) -> str:
         await asyncio.wait((self._task,))

@@ -75,6 +75,51 @@ def test_agents_of_the_official_libraries_are_judged(portico: Portico, made_with
     assert done.code == (1 if made_with == "python" else 0)
 
 
+def judge_client(portico: Portico, command: tuple[str, ...], *flags: str) -> Ran:
+    environ = {"PYTHONPATH": str(ROOT), "PORTICO_TAP": ""}
+    return portico.run(
+        "conformance", "client", *PATIENCE, "--api", *flags, "--", *command, environ=environ, seconds=110
+    )
+
+
+def chosen(*names: str) -> list[str]:
+    return [word for name in names for word in ("--case", f"PORTICO-CLIENT-{name}")]
+
+
+@pytest.mark.parametrize("words", [("{script}", "{agent}"), ("{script}",)], ids=["starts-agent", "stdio"])
+def test_a_correct_client_passes_with_a_script(portico: Portico, words: tuple[str, ...]) -> None:
+    client = (sys.executable, str(ROOT / "tests" / "conformance" / "correct_client.py"))
+    done = judge_client(
+        portico, (*client, *words), *chosen("INIT-001", "FILES", "TERMINALS-004", "CANCEL-002", "ORDER-002")
+    )
+    assert failures(done) == {}
+    # Its answers are printed only where standard output is not the agent's.
+    assert done.api["counts"]["passed"] == (9 if len(words) == 2 else 8)
+    assert done.code == 0
+
+
+def test_our_own_client_passes(portico: Portico) -> None:
+    client = (str(PROGRAM), "exec", "--agent-command", "{agent}", "{prompt}")
+    cases = chosen(
+        "INIT-004", "FILES", "TERMINALS-001", "PERMISSIONS", "CANCEL", "BACKPRESSURE", "SCHEMA-001"
+    )
+    done = judge_client(portico, client, "--cancel-signal", "SIGINT", *cases)
+    assert failures(done) == {}
+    assert done.code == 0
+
+
+def test_a_client_of_the_official_library_is_judged(portico: Portico) -> None:
+    client = (sys.executable, str(PEERS / "minimal_client.py"), "{folder}", "{prompt}", "{agent}")
+    done = judge_client(
+        portico, client, *chosen("INIT-001", "SESSION", "UPDATES-001", "TERMINALS-008", "CANCEL-001")
+    )
+    # The Python SDK answers a method that its client lacks with an empty result.
+    assert failures(done) == {"PORTICO-CLIENT-TERMINALS-008": "failed"}
+    statuses = {case["id"]: case["status"] for case in done.api["cases"]}
+    assert statuses["PORTICO-CLIENT-CANCEL-001"] == "not exercised"
+    assert statuses["PORTICO-CLIENT-UPDATES-001"] == "passed"
+
+
 def test_a_failure_shows_the_rule_its_source_and_the_frames_in_every_report(portico: Portico) -> None:
     broken = 'import sys\nfor line in sys.stdin: print(\'{"jsonrpc":"2.0","id":1,"result":{}}\', flush=True)'
     reports = [portico.workspace / name for name in ("report.xml", "report.html", "known.txt")]
@@ -109,6 +154,9 @@ def test_mistakes_are_explained(portico: Portico) -> None:
         'Unknown case "ACP-NO"' in portico.run("conformance", "agent", "--case", "ACP-NO", "--", "true").err
     )
     assert "NAME=TEXT" in portico.run("conformance", "agent", "--prompt", "x=y", "--", "true").err
+    assert "needs a command" in portico.run("conformance", "client").err
+    idle = judge_client(portico, (sys.executable, "-c", "print('no agent')", "{agent}"), *chosen("INIT-001"))
+    assert "started no agent" in idle.api["cases"][0]["reason"]
     missing = portico.run("conformance", "agent", "--api", "--case", "ACP-INIT-001", "--", "no-such-agent")
     assert missing.code == 1
     assert "no-such-agent" in missing.api["cases"][0]["reason"]

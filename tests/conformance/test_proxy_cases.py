@@ -216,6 +216,12 @@ class RefusesLargeLines(CorrectProxy):
             super().read_line(line)
 
 
+class DropsWhenFull(CorrectProxy):
+    def send(self, message: Json) -> None:
+        if not self._stream.is_full:
+            super().send(message)
+
+
 class StopsAtText(CorrectProxy):
     def read_line(self, line: bytes) -> None:
         json.loads(line)
@@ -246,6 +252,7 @@ MUTANTS = (
     ProxyMutant("NOTIFICATION-001", MakesRequests),
     ProxyMutant("ORDER-001", ReversesUpdates),
     ProxyMutant("ORDER-001", AnswersFirst),
+    ProxyMutant("BACKPRESSURE-001", DropsWhenFull),
     ProxyMutant("CANCEL-001", WrapsCancellation),
     ProxyMutant("SESSION-001", RenamesSessions),
     ProxyMutant("FRAMES-001", RefusesLargeLines, is_silent=True),

@@ -358,7 +358,7 @@ async def test_a_chat_sees_the_turn_that_is_under_way_and_answers_for_it(
     terminal = sit("chat", "--session", shared.id, term=term)
     terminal.until("Edit notes.txt")
     terminal.until(KEYS)
-    terminal.press("y\r")
+    terminal.press("y")
     terminal.until("allowed")
     turn.end()
     terminal.until("❯" if term != "dumb" else "1 tool")

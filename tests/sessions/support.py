@@ -54,6 +54,7 @@ class FakeAgent:
         self.resumed_as = acp.ResumeSessionResponse()
         self.modes: acp.SessionModeState | None = None
         self.auth_methods: list[acp.AuthMethod] = []
+        self.protocol_version = 1
         self.on_authenticate: Callable[[str], Awaitable[None]] | None = None
         self.refuses_options: RpcError | None = None
         self.initialize_gate: asyncio.Event | None = None
@@ -101,7 +102,9 @@ class FakeAgent:
         if self.initialize_gate is not None:
             await self.initialize_gate.wait()
         return acp.InitializeResponse(
-            protocol_version=1, agent_capabilities=self.capabilities, auth_methods=self.auth_methods
+            protocol_version=self.protocol_version,
+            agent_capabilities=self.capabilities,
+            auth_methods=self.auth_methods,
         )
 
     async def _new(self, request: acp.NewSessionRequest) -> acp.NewSessionResponse:

@@ -7,7 +7,7 @@ import pytest
 
 from portico.acp import _schema as acp
 from portico.domain.errors import AgentTimedOut
-from portico.domain.events import CommandsUpdated, Notice, StateChanged, TextDelta
+from portico.domain.events import CommandsUpdated, ErrorReported, Notice, StateChanged, TextDelta
 from portico.domain.turns import TurnState
 from portico.sessions.turn import TurnPrompt
 from tests.sessions.support import SPEC, FakeAgent, World, states, world
@@ -43,6 +43,16 @@ async def test_sessions_of_one_agent_in_one_folder_share_a_process_and_hear_only
             for session_id in (first, second)
         }
     assert said == {first: ["a1 one", "a1 three"], second: ["a2 two"]}
+
+
+async def test_an_agent_that_speaks_another_version_of_the_protocol_is_not_used(tmp_path: Path) -> None:
+    async with world(echo, tmp_path) as host:
+        host.agent.protocol_version = 2
+        turn = await host.prompt()
+        (reported,) = [event.payload for event in turn if isinstance(event.payload, ErrorReported)]
+        assert "speaks version 2 of ACP; Portico speaks version 1" in reported.message
+        assert host.agent.openings == []
+        assert host.agents.launched[0].stopped_with_grace == 0
 
 
 async def test_another_folder_gets_an_agent_of_its_own(tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ from portico.domain.events import AnyPayload, ToolStarted, ToolUpdated
 from portico.domain.ids import SessionId
 from portico.domain.payload_codec import encode_payload
 from portico.domain.values import TextPart, ToolPart
-from portico.sessions.content.output_delta import output_delta
-from portico.sessions.content.tool_calls import TurnToolCalls
+from portico.sessions.content.tool_calls import TurnToolCalls, output_delta
 from portico.sessions.log.entry import JournalEntry
 from portico.testing.clock import ManualClock
 from tests.sessions.support import FakeAgent, world

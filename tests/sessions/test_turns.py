@@ -312,6 +312,29 @@ class TestStopping:
         assert (resolved.outcome, resolved.by) == ("canceled", "nobody")
         assert states(log)[-1] == "canceled"
 
+    async def test_a_permission_request_that_comes_after_the_stop_is_cancelled(self, tmp_path: Path) -> None:
+        outcomes: list[object] = []
+
+        async def ask_late(agent: FakeAgent, request: acp.PromptRequest) -> acp.PromptResponse:
+            assert agent.end is not None
+            agent.say("one moment")
+            await agent.canceled.wait()
+            response = await agent.end.request_permission(permission(("no", "reject_once")))
+            outcomes.append(response.outcome)
+            return acp.PromptResponse(stop_reason="cancelled")
+
+        async with world(ask_late, tmp_path) as host:
+            await host.start()
+            turn = host.prompting()
+            await host.until_state(TurnState.STREAMING)
+            host.service.session(host.session_id).stop()
+            await turn
+            log = await host.events()
+        assert outcomes == [acp.CancelledPermissionOutcome()]
+        resolved = next(event.payload for event in log if isinstance(event.payload, PermissionResolved))
+        assert (resolved.outcome, resolved.by) == ("canceled", "nobody")
+        assert states(log)[-1] == "canceled"
+
 
 class TestLosingTheAgent:
     @pytest.mark.parametrize("when", ["starting", "running", "streaming", "awaiting"])

@@ -56,6 +56,10 @@ class Ran:
         return self.err.splitlines()
 
 
+# Of a program that did not end: enough to see where it stopped.
+_LAST_WORDS = 4000
+
+
 class Running:
     """A command that runs; standard output can be read as it comes."""
 
@@ -80,7 +84,13 @@ class Running:
 
     def end(self, *, seconds: float = DEADLINE) -> Ran:
         """Wait for its end; all it printed, also what was read before."""
-        out, err = self.process.communicate(timeout=seconds)
+        try:
+            out, err = self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired as late:
+            said = (self.seen + (late.output or b""))[-_LAST_WORDS:]
+            raise AssertionError(
+                f"it did not end within {seconds:g} s; the end of its output: {said!r}"
+            ) from late
         return ran(self.process.returncode, self.seen + (out or b""), err or b"")
 
     def _readline(self) -> bytes:

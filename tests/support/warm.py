@@ -78,10 +78,14 @@ class Forked:
         deadline = time.monotonic() + timeout
         out = b""
         with self.stdout, self._stderr:
-            while chunk := self._read(deadline):
-                out += chunk
-            while self.poll() is None:
-                self._wait(self._line, deadline)
+            try:
+                while chunk := self._read(deadline):
+                    out += chunk
+                while self.poll() is None:
+                    self._wait(self._line, deadline)
+            except subprocess.TimeoutExpired as late:
+                late.output = out
+                raise
             self._stderr.seek(0)
             return out, self._stderr.read()
 

@@ -50,6 +50,15 @@ const scrollBy = (pixels: number): Promise<void> =>
       last = now;
     }
   }, pixels);
+/** Three tool calls after all else; earlier ones may be in sight too, so it waits for these. */
+const useTools = async (words: string): Promise<void> => {
+  const newest = (): Promise<string | undefined> =>
+    page.evaluate(() => [...document.querySelectorAll<HTMLElement>(".p-row")].at(-1)?.dataset["key"]);
+  const before = await newest();
+  await page.evaluate((printed) => window.timeline.useTools(printed), words);
+  await expect.poll(newest).not.toBe(before);
+  await atEnd();
+};
 const stream = (paragraphs: number): Promise<void> =>
   page.evaluate((count) => window.timeline.stream(count), paragraphs);
 const items = (): Promise<number> => page.evaluate(() => window.timeline.session?.items.value.length ?? 0);
@@ -213,7 +222,7 @@ test("an agent that is not installed is told with the command to copy", async ()
 describe("rows", () => {
   test("keep what the person opened while they are out of sight", async () => {
     await open(200);
-    await page.evaluate(() => window.timeline.useTools("printed"));
+    await useTools("printed");
     await page.locator(".p-steps > .p-fold").last().click();
     await page.locator(".p-tool > .p-fold").last().click();
     await page.waitForFunction(() => document.querySelector(".terminal")?.textContent.includes("printed"));
@@ -228,7 +237,7 @@ describe("rows", () => {
 
   test("an opened one stays under the mouse, also at the end", async () => {
     await open(200);
-    await page.evaluate(() => window.timeline.useTools("printed"));
+    await useTools("printed");
     const steps = page.locator(".p-steps > .p-fold").last();
     const before = await steps.boundingBox();
     await steps.click();

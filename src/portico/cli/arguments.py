@@ -2,7 +2,9 @@
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -13,6 +15,8 @@ from portico.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
     from portico.components.registry import ComponentSwitches
+
+_UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -228,3 +232,16 @@ def positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
     return value
+
+
+def read_since(text: str, now_ms: int) -> int:
+    """The time that `--since` names, a date or an age, in milliseconds since 1970."""
+    if age := re.fullmatch(r"(\d{1,6})([mhdw])", text):
+        return now_ms - int(age[1]) * _UNITS[age[2]]
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInput(
+            f"--since {text} is neither a date nor an age.", suggestion="Examples: 2026-11-17, 3h, 7d, 2w"
+        ) from error
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 
 import msgspec
@@ -13,16 +13,17 @@ from msgspec import Raw
 from portico import __version__
 from portico.app.host import Host, open_host
 from portico.chains.taps import open_trace
+from portico.cli import chat_commands as commands
 from portico.cli.arguments import CommandParser, add_trace_flag, trace_path
 from portico.cli.attachments import add_attach_flag, mention_links, read_attachment_flags
-from portico.cli.chat_commands import COMPONENTS, OPTIONS, run_components, run_options
+from portico.cli.chat_commands import run_components, run_model, run_options
+from portico.cli.chat_sessions import ChatSessions
 from portico.cli.login import offer_sign_in
 from portico.cli.session_options import (
     SelectedSession,
     add_session_flags,
     agent_options_of,
     chain_options_of,
-    choose_session,
     environ_with_limits,
 )
 from portico.client.client_session import ClientTurn
@@ -30,13 +31,13 @@ from portico.client.turn import follow_turn
 from portico.config.paths import state_folder
 from portico.domain.errors import ErrorCode, InvalidInput, PorticoError, ServerLost
 from portico.domain.events import CheckpointCreated, Event, Notice, PromptSubmitted, ProposalUpdated
-from portico.domain.ids import SessionId
 from portico.doors.terminal.input.chat_input import ChatInput, open_chat_input
 from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.input.prompt_blanks import ChatPrompt
 from portico.doors.terminal.labels import notice_text
+from portico.doors.terminal.output import CLEAR_SCREEN, is_plain_output, make_writer
 from portico.doors.terminal.render.banner import Welcome, print_welcome
-from portico.doors.terminal.render.renderer import PromptEcho
+from portico.doors.terminal.render.renderer import PromptEcho, make_renderer
 from portico.doors.terminal.session import explain_lost_host, terminal_session
 from portico.doors.turn_outcome import TurnOutcome
 from portico.processes.signals import END_SIGNALS, on_signals
@@ -51,18 +52,19 @@ _DESCRIPTION = """Chat with an agent in the terminal.
   portico chat --continue
   portico chat --agent claude --cwd ~/project
 
-/options lists the options of the agent, /options mode plan sets one.
+/model lists the models of the agent, /model NAME chooses one; /options does so for all its options.
+/new starts another session, /clear does so on a clean screen, /agent NAME with another agent.
+/sessions lists the sessions of this folder, /resume NUMBER continues one.
+/compact shortens a long session: the agent does, or a new session begins with a summary of this one.
 /components lists what the chain adds for the agent, /components memory on switches one for this session.
 /proposal shows the proposal; /proposal diff, problems, apply, discard, undo and revise act on it.
 /tour shows the last tour of the agent step by step, /tour keep keeps it as a CodeTour file.
 /handoff AGENT continues with another agent, in a new session that gets a summary of this one.
 /exit leaves the chat; the session is kept. Ctrl-C stops a turn, a second one ends the agent.
 """
-PROPOSAL = "/proposal"
-HAND_OFF = "/handoff"
-TOUR = "/tour"
 _LEAVING = ("/exit", "/quit")
 _STATUS_EVENTS = 200
+_LAST_EVENTS = 400
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -81,48 +83,40 @@ async def _chat(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
     with open_trace(trace_path(flags), environ) as trace:
         chain_options = msgspec.structs.replace(chain_options_of(flags), trace=trace)
         async with open_host(environ, chain_options) as host:
-            chosen = await choose_session(host, flags, environ, only_own_turns=False, for_person=True)
-
-            def reopen(session_id: SessionId, **changed: object) -> Awaitable[SelectedSession]:
-                named = {"session": session_id, "go_on": False, "agent_session": None, **changed}
-                same = argparse.Namespace(**{**vars(flags), **named})
-                return choose_session(host, same, environ, only_own_turns=False, for_person=True)
-
-            chat = Chat(
-                host, chosen, environ, options=agent_options_of(flags), wait=flags.wait, reopen=reopen
-            )
+            sessions = ChatSessions(host, flags, environ)
+            options = agent_options_of(flags)
+            chat = Chat(host, sessions, await sessions.first(), environ, options=options, wait=flags.wait)
             chat.files = files
             try:
                 await chat.run()
             finally:
                 await chat.close()
-                if chat.empty and chosen.new:
-                    await host.service.delete(chosen.session_id)
     return 0
 
 
 class Chat:
-    """A chat. `reopen` opens a session by its id, as the flags say, unless some are changed."""
+    """A chat in a session, and in others that the person goes to."""
 
     def __init__(
         self,
         host: Host,
+        sessions: ChatSessions,
         chosen: SelectedSession,
         environ: Mapping[str, str],
         *,
         options: dict[str, str | bool],
         wait: bool,
-        reopen: Callable[..., Awaitable[SelectedSession]],
     ) -> None:
-        self.empty = True
         self.files: tuple[Raw, ...] = ()
         """Attachments of the next prompt."""
+        self._empty = True
         self._host = host
+        self._sessions = sessions
         self._chosen = chosen
         self._environ = environ
         self._options = options
         self._wait = wait
-        self._reopen = reopen
+        self._connecting: asyncio.Task[None] | None = None
         self._seen = chosen.after_seq
         self._end_requested = asyncio.Event()
         self._status = self._first_status()
@@ -149,11 +143,11 @@ class Chat:
         print_welcome(welcome, sys.stdout, term=term)
         history = state_folder(self._environ) / "history"
         source = open_chat_input(lambda: self._status, self._prompts, history=history, term=term)
-        connecting = asyncio.create_task(self._connect(), name="starting the agent")
-        try:
-            await self._converse(source)
-        finally:
-            await cancel_and_wait(connecting)
+        self._start_agent()
+        await self._converse(source)
+
+    def _start_agent(self) -> None:
+        self._connecting = asyncio.create_task(self._connect(), name="starting the agent")
 
     def _prompts(self) -> Iterable[ChatPrompt]:
         from portico.app.prompt_catalog import open_prompts, terminal_prompts
@@ -161,7 +155,14 @@ class Chat:
         return terminal_prompts(open_prompts(self._chosen.workspace, self._environ).catalog)
 
     async def close(self) -> None:
+        await self._stop_connecting()
         await self._chosen.conversation.close()
+        if self._empty and self._chosen.new:
+            await self._host.service.delete(self._chosen.session_id)
+
+    async def _stop_connecting(self) -> None:
+        if self._connecting is not None:
+            await cancel_and_wait(self._connecting)
 
     async def _converse(self, source: ChatInput) -> None:
         while (words := await self._read(source)) is not None:
@@ -211,7 +212,7 @@ class Chat:
 
     async def _go_on_without_server(self) -> None:
         await self._chosen.conversation.close()
-        self._chosen = await self._reopen(self._chosen.session_id)
+        self._chosen = await self._sessions.reopen(self._chosen.session_id)
         self._seen = self._chosen.after_seq
         print("portico: your server has ended; the chat continues without it.", file=sys.stderr)
 
@@ -226,74 +227,122 @@ class Chat:
             self._status = self._status.after(event)
         begun = await store.read(session_id, after_seq=self._seen, limit=_STATUS_EVENTS)
         # A turn that has started meanwhile shows them itself.
-        for event in begun if self.empty else ():
+        for event in begun if self._empty else ():
             self._status = self._status.after(event)
 
     async def _obey(self, words: str) -> None:
         """Run a command of the chat, or send a prompt to the agent."""
         command, _, rest = words.strip().partition(" ")
+        rest = rest.strip()
         conversation, session_id = self._chosen.conversation, self._chosen.session_id
-        if command == OPTIONS:
-            for line in await run_options(rest, conversation, self._host.store, session_id):
-                print(f"  {line}")
-            return
-        if command == HAND_OFF:
-            await self._hand_off(rest.strip())
-            return
-        if command == COMPONENTS:
-            for line in await run_components(rest, conversation):
-                print(f"  {line}")
-            return
-        if command == TOUR:
-            # Late: most chats have no tour.
-            from portico.cli.chat_tour import run_tour
+        match command:
+            case commands.OPTIONS:
+                _print(await run_options(rest, conversation, self._host.store, session_id))
+            case commands.MODEL:
+                _print(await run_model(rest, conversation, self._host.store, session_id))
+            case commands.COMPONENTS:
+                _print(await run_components(rest, conversation))
+            case commands.TOUR:
+                # Late: most chats have no tour.
+                from portico.cli.chat_tour import run_tour
 
-            term = self._environ.get("TERM", "")
-            await run_tour(rest.strip(), self._host.store, session_id, self._chosen.workspace, term)
-            return
-        if command == PROPOSAL:
-            # Late: it is slow to import, and most chats have no proposal.
-            from portico.cli.chat_proposal import run_proposal
+                term = self._environ.get("TERM", "")
+                await run_tour(rest, self._host.store, session_id, self._chosen.workspace, term)
+            case commands.PROPOSAL:
+                # Late: it is slow to import, and most chats have no proposal.
+                from portico.cli.chat_proposal import run_proposal
 
-            prompt = await run_proposal(rest, self._host, session_id, self._environ)
-            await self._pass_over_decisions()
-            if prompt is None:
-                return
-            words = prompt
+                prompt = await run_proposal(rest, self._host, session_id, self._environ)
+                await self._pass_over_decisions()
+                if prompt is not None:
+                    await self._send(prompt)
+            case _:
+                if not await self._go(command, rest):
+                    await self._send(words)
+
+    async def _go(self, command: str, rest: str) -> bool:
+        """Go to another session, or list them; False for anything else that was typed."""
+        sessions, current = self._sessions, self._chosen
+        match command:
+            case commands.NEW | commands.CLEAR:
+                await self._switch(await sessions.new(current))
+                self._introduce(clear=command == commands.CLEAR)
+            case commands.AGENT if not rest:
+                _print(sessions.agent_lines(current))
+            case commands.AGENT:
+                await self._switch(await sessions.with_agent(rest, current))
+                self._introduce()
+            case commands.SESSIONS:
+                await sessions.print_list(current)
+            case commands.RESUME:
+                await self._switch(await sessions.resume(rest, current))
+                await self._show_last_turn()
+            case commands.HAND_OFF:
+                if not rest:
+                    suggestion = f"See which there are with: {commands.AGENT}"
+                    raise InvalidInput(f"{commands.HAND_OFF} needs an agent.", suggestion=suggestion)
+                await self._hand_off(rest)
+            case commands.COMPACT if not self._agent_has(commands.COMPACT):
+                if self._empty and current.new:
+                    raise InvalidInput("There is nothing to compact yet.")
+                await self._hand_off(None)
+            case _:
+                return False
+        return True
+
+    def _agent_has(self, command: str) -> bool:
+        return any(f"/{known.name.lstrip('/')}" == command for known in self._status.commands)
+
+    async def _send(self, words: str) -> None:
+        """Send a prompt to the agent, after a sign-in if it wants one."""
         if not _wants_sign_in(await self._turn(words)) or not is_interactive():
             return
-        signing = await conversation.login()
+        signing = await self._chosen.conversation.login()
         if signing is not None and await offer_sign_in(signing, self._environ.get("TERM", "")):
             await self._turn(words)
 
-    async def _hand_off(self, agent: str) -> None:
-        """Continue with another agent, in a session of its own."""
-        # Late: most chats stay with their agent.
-        from portico.cli.hand_off import hand_off_session
+    async def _switch(self, chosen: SelectedSession) -> None:
+        """Go on in another session."""
+        left, empty = self._chosen, self._empty
+        await self._stop_connecting()
+        self._chosen, self._empty, self._seen = chosen, chosen.new, chosen.after_seq
+        self._status, self._options = self._first_status(), {}
+        await self._sessions.leave(left, empty=empty)
+        self._start_agent()
 
-        if not agent:
-            raise InvalidInput(
-                f"{HAND_OFF} needs an agent.", suggestion="See which there are with: portico agents list"
-            )
-        earlier = self._chosen
-        source = await self._host.service.show(earlier.session_id)
-        continuation = await hand_off_session(self._host, source, agent, self._environ)
-        await earlier.conversation.close()
-        own = {"agent": None, "agent_command": None, "mode": None, "read_only": False}
-        self._chosen = await self._reopen(continuation.session_id, **own)
-        await self._host.service.release(earlier.session_id)
-        self.empty, self._options = False, {}
+    def _introduce(self, *, clear: bool = False) -> None:
+        if clear and not is_plain_output(sys.stdout, self._environ.get("TERM", "")):
+            make_writer(sys.stdout)(CLEAR_SCREEN)
+        print(f"  New session with {self._chosen.agent}. Earlier ones are kept: {commands.SESSIONS}")
+
+    async def _hand_off(self, agent: str | None) -> None:
+        """Continue in a session that gets a summary of this one."""
+        await self._switch(await self._sessions.hand_off(agent, self._chosen))
+        self._empty = False
         self._seen = await self._show_beginning()
 
     async def _show_beginning(self) -> int:
         """Print how the session begins; the seq of the last event that was printed."""
-        self._status, seen = self._first_status(), 0
+        seen = 0
         for event in await self._host.store.read(self._chosen.session_id, after_seq=0, limit=FIRST_EVENTS):
             seen = event.seq
             if isinstance(event.payload, Notice):
                 print(f"  {notice_text(event.payload)}")
         print("  Your next prompt brings a summary of it.")
         return seen
+
+    async def _show_last_turn(self) -> None:
+        """Print the end of a session that is continued, up to where it was opened again."""
+        before = self._seen + 1
+        page = await self._host.store.tail(self._chosen.session_id, before_seq=before, limit=_LAST_EVENTS)
+        for event in page:
+            self._status = self._status.after(event)
+        begins = [number for number, one in enumerate(page) if isinstance(one.payload, PromptSubmitted)]
+        workspace, term = str(self._chosen.workspace), self._environ.get("TERM", "")
+        renderer = make_renderer(sys.stdout, sys.stderr, term=term, workspace=workspace, prompts="shown")
+        for event in page[begins[-1] if begins else 0 :]:
+            renderer.render(event)
+        renderer.finish()
 
     async def _pass_over_decisions(self) -> None:
         """Skip the events of a decision that was just printed."""
@@ -304,7 +353,7 @@ class Chat:
             self._status, self._seen = self._status.after(event), event.seq
 
     async def _turn(self, words: str) -> TurnOutcome:
-        self.empty = False
+        self._empty = False
         blocks = (*self.files, *await mention_links(words, self._chosen.workspace))
         prompt = TurnPrompt(text=words, options=self._options, blocks=blocks)
         turn = self._chosen.conversation.begin(prompt, wait=self._wait)
@@ -335,6 +384,11 @@ class Chat:
             )
         explain_lost_host(outcome, self._chosen.session_id)
         return outcome
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(f"  {line}")
 
 
 def _wants_sign_in(outcome: TurnOutcome) -> bool:

@@ -1,4 +1,4 @@
-"""The chat commands `/options` and `/components`: options of the agent, and components of the session."""
+"""Names of the chat commands, and those about the agent: `/options`, `/model` and `/components`."""
 
 from portico.client.client_session import ClientSession
 from portico.domain.errors import InvalidInput
@@ -9,7 +9,10 @@ from portico.doors.terminal.render.component_list import component_lines
 from portico.doors.terminal.render.option_list import option_lines
 from portico.sessions.ports import Store
 
-OPTIONS, COMPONENTS = "/options", "/components"
+OPTIONS, MODEL, COMPONENTS = "/options", "/model", "/components"
+NEW, CLEAR, AGENT, RESUME, SESSIONS = "/new", "/clear", "/agent", "/resume", "/sessions"
+COMPACT, HAND_OFF, PROPOSAL, TOUR = "/compact", "/handoff", "/proposal", "/tour"
+MODEL_CATEGORY = "model"
 _SWITCHES = {"on": True, "off": False}
 
 
@@ -25,6 +28,21 @@ async def run_options(
     else:
         await conversation.connect()
     return option_lines(await _current(store, session_id)) or ["The agent has no options."]
+
+
+async def run_model(name: str, conversation: ClientSession, store: Store, session_id: SessionId) -> list[str]:
+    """Show the models of the agent, or choose one; returns the lines to print."""
+    await conversation.connect()
+    if not any(option.category == MODEL_CATEGORY for option in await _current(store, session_id)):
+        raise InvalidInput(
+            "The agent offers no choice of model.", suggestion="It may have a setting of its own."
+        )
+    if name:
+        await conversation.set_option(MODEL_CATEGORY, name)
+    options = [one for one in await _current(store, session_id) if one.category == MODEL_CATEGORY]
+    takes_any = any(option.open for option in options)
+    more = [f"Any other: {MODEL} NAME. See them with: portico models list"] if takes_any else []
+    return [*option_lines(options), *more]
 
 
 async def run_components(words: str, conversation: ClientSession) -> list[str]:

@@ -15,6 +15,9 @@ from portico.cli.arguments import CommandGroup, CommandParser
 from portico.conformance.agent_cases.catalog import AGENT_CASES
 from portico.conformance.agent_trial import PROMPT_NAMES, AgentTrial, TrialOptions
 from portico.conformance.case import STATUSES, Case, CaseResult, Level
+from portico.conformance.client_cases.catalog import CLIENT_CASES
+from portico.conformance.client_program import ClientProgram
+from portico.conformance.client_trial import ClientTrial
 from portico.conformance.proxy_cases import PROXY_CASES
 from portico.conformance.proxy_trial import DIALECTS, ProxyTrial
 from portico.conformance.reports import describe_frame, read_baseline, run_object, write_baseline, write_junit
@@ -23,18 +26,24 @@ from portico.conformance.subject import Program
 from portico.domain.errors import InvalidInput
 from portico.doors.terminal.sanitizer import clean_line
 
-CATALOG: Mapping[str, Sequence[Case[Any]]] = {"agent": AGENT_CASES, "proxy": PROXY_CASES}
+CATALOG: Mapping[str, Sequence[Case[Any]]] = {
+    "agent": AGENT_CASES,
+    "client": CLIENT_CASES,
+    "proxy": PROXY_CASES,
+}
 """All cases, by the kind of program they are for."""
 _EXAMPLES = """examples:
   portico conformance agent -- my-agent --acp
   portico conformance agent --html report.html --junit report.xml -- my-agent --acp
   portico conformance agent --baseline known.txt -- my-agent --acp
+  portico conformance client -- my-client --agent {agent} {prompt}
   portico conformance proxy -- my-proxy
   portico conformance list
 
 """
 _TIMEOUT = 20.0
 _START_TIMEOUT = 60.0
+_CANCEL_SIGNALS = ("SIGINT", "SIGTERM", "SIGUSR1")
 _PROMPTS = {
     "turn": "Reply with the single word OK and do nothing else.",
     "cancel": "Count from 1 to 1000, one number on each line, and do nothing else.",
@@ -61,12 +70,22 @@ def run(arguments: Sequence[str]) -> int:
     agent = group.add(
         "agent", "try the rules for agents on a command, which comes after --", partial(_test_agent, command)
     )
+    client = group.add(
+        "client",
+        "try the rules for clients on a command, which comes after --",
+        partial(_test_client, command),
+    )
     proxy = group.add(
         "proxy", "try the rules for proxies on a command, which comes after --", partial(_test_proxy, command)
     )
-    for parser in (agent, proxy):
+    for parser in (agent, client, proxy):
         _add_flags(parser)
     _add_agent_flags(agent)
+    client.add_argument(
+        "--cancel-signal",
+        choices=_CANCEL_SIGNALS,
+        help="signal that has the client cancel its turn (default: its script does)",
+    )
     proxy.add_argument(
         "--dialect", choices=DIALECTS, default=DIALECTS[0], help="spelling of the methods of proxies"
     )
@@ -124,6 +143,17 @@ def _test_agent(command: Sequence[str], flags: argparse.Namespace) -> int:
             allow_logout=flags.allow_logout,
         )
         trial = AgentTrial(Program(command, Path.cwd(), dict(os.environ)), options)
+        done = asyncio.run(_try(trial, cases, flags))
+    return _finish(done, command, flags)
+
+
+def _test_client(command: Sequence[str], flags: argparse.Namespace) -> int:
+    _require_command(command, flags.action)
+    cases = _chosen(CLIENT_CASES, flags.case)
+    with TemporaryDirectory(prefix="portico-conformance-") as name:
+        folder = Path(name).resolve()
+        program = ClientProgram(command, dict(os.environ), folder, flags.cancel_signal)
+        trial = ClientTrial(program, timeout=flags.timeout, start_timeout=flags.start_timeout)
         done = asyncio.run(_try(trial, cases, flags))
     return _finish(done, command, flags)
 

@@ -17,6 +17,8 @@ COMMANDS = {
     "status": "show whether the server runs, and its health",
     "stop": "stop the server",
     "sessions": "list, show, export, fork, hand off and delete sessions",
+    "board": "show all sessions of all agents, live, to open, answer and review",
+    "costs": "show what sessions cost, by day, agent, model, folder or session",
     "prompts": "list, show, render and run prompts kept as files",
     "config": "show and change settings",
     "skills": "list, show, allow and deny Agent Skills",

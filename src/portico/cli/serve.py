@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import os
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,6 @@ import msgspec
 
 from portico import __version__
 from portico.cli.arguments import CommandParser, add_chain_flags, component_switches, require_folder
-from portico.cli.browser import open_browser
 from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.config.paths import state_folder
 from portico.config.server_files import ServerFiles, ServerRecord
@@ -145,3 +145,27 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port")
     return int(text)
+
+
+def open_browser(url: str, environ: Mapping[str, str]) -> threading.Thread | None:
+    """Ask the browser to show an address, beside everything else: some come back only when they are closed."""
+    if not _has_display(environ):
+        return None
+    opening = threading.Thread(target=_open, args=(url,), name="opening the browser", daemon=True)
+    opening.start()
+    return opening
+
+
+def _open(url: str) -> None:
+    import webbrowser
+
+    try:
+        webbrowser.open(url)
+    except (OSError, webbrowser.Error):
+        return  # the address has been printed
+
+
+def _has_display(environ: Mapping[str, str]) -> bool:
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return any(environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))

@@ -177,11 +177,12 @@ async def choose_session(
     *,
     only_own_turns: bool,
     for_person: bool,
+    like: SessionSummary | None = None,
 ) -> SelectedSession:
     """Open the session that the flags name, or a new one. One that the user's server has is joined there.
 
     With `only_own_turns`, what others do in a session that is joined is not shown. With `for_person`, a person at the
-    terminal may be asked whether to install a missing agent.
+    terminal may be asked whether to install a missing agent. A new session has the agent and the mode of `like`.
     """
     service = host.service
     workspace = require_folder(flags.cwd)
@@ -191,8 +192,8 @@ async def choose_session(
     settings = load_settings(config_folder(environ), workspace)
     check_rules(settings)
     registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
-    spec = _agent(flags, settings, earlier, registry, environ)
-    mode = _mode(flags, settings, earlier)
+    spec = _agent(flags, settings, earlier or like, registry, environ)
+    mode = _mode(flags, settings, earlier or like)
     if for_person and is_interactive() and not _is_elsewhere(host, earlier):
         spec = await offer_installation(registry, spec, environ)
     current_mode = mode

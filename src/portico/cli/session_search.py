@@ -1,22 +1,19 @@
 """`portico sessions search`: find words in the messages of all sessions."""
 
 import argparse
-import re
 import sys
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 
 import msgspec
 
 from portico.app.host import Host
-from portico.cli.arguments import CommandGroup, RunAction, positive, print_json, real_folder
+from portico.cli.arguments import CommandGroup, RunAction, positive, print_json, read_since, real_folder
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
 from portico.domain.search import SearchHit, SearchPage, SearchQuery, snippet_parts
 from portico.domain.session_summary import SessionSummary
 from portico.domain.timestamps import format_time
 
-_UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 _STEP_SECONDS = 0.5
 
 OnHost = Callable[[Callable[[Host, argparse.Namespace], Awaitable[int]]], RunAction]
@@ -79,21 +76,9 @@ def _query(flags: argparse.Namespace, *, now_ms: int) -> SearchQuery:
         workspace=None if flags.cwd is None else str(real_folder(flags.cwd)),
         agent=flags.agent,
         path=flags.file,
-        since_ms=None if flags.since is None else _read_time(flags.since, now_ms),
+        since_ms=None if flags.since is None else read_since(flags.since, now_ms),
         limit=flags.limit,
     )
-
-
-def _read_time(text: str, now_ms: int) -> int:
-    if age := re.fullmatch(r"(\d{1,6})([mhdw])", text):
-        return now_ms - int(age[1]) * _UNITS[age[2]]
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InvalidInput(
-            f"--since {text} is neither a date nor an age.", suggestion="Examples: 2026-11-17, 3h, 7d, 2w"
-        ) from error
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 async def _index(host: Host, *, is_quiet: bool) -> None:

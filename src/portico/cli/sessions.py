@@ -44,6 +44,7 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: str
     updated_at: str
     events: int
+    to_review: int
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -216,4 +217,5 @@ def _listed(summary: SessionSummary) -> ListedSession:
         created_at=format_time(summary.created_at),
         updated_at=format_time(summary.updated_at),
         events=summary.last_seq,
+        to_review=summary.to_review,
     )

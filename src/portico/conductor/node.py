@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_UPDATE = "session/update"
+
 Send = Callable[[Message], None]
 
 
@@ -71,6 +73,7 @@ class ProxyNode:
     def __init__(self, proxy: Proxy) -> None:
         self.name = proxy.name
         self._proxy = proxy
+        self._update_kinds = tuple(kind.encode() for kind in proxy.update_kinds)
         self._from_left: dict[RequestId, OnResponse] = {}
         self._from_right: dict[RequestId, OnResponse] = {}
         self._chain: NodeChain | None = None
@@ -91,9 +94,19 @@ class ProxyNode:
         return message.method in self._proxy.client_methods
 
     def wants_from_agent(self, message: Message) -> bool:
-        if message.method is None:
+        method = message.method
+        if method is None:
             return message.id in self._from_right
-        return message.method in self._proxy.agent_methods
+        if method not in self._proxy.agent_methods:
+            return False
+        if method != _UPDATE or not self._update_kinds:
+            return True
+        line = message.line
+        # A loop, not a generator: every update of a turn is asked about here.
+        for kind in self._update_kinds:  # noqa: SIM110
+            if kind in line:
+                return True
+        return False
 
     def receive_from_client(self, message: Message) -> None:
         try:

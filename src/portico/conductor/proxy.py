@@ -34,6 +34,12 @@ class Proxy:
     name: ClassVar[str]
     client_methods: frozenset[str] = frozenset()
     agent_methods: frozenset[str] = frozenset()
+    update_kinds: ClassVar[tuple[str, ...]] = ()
+    """Kinds of `session/update` to see, if that is one of `agent_methods`; empty for all.
+
+    An update of another kind that mentions one of these words is seen too. Nearly all updates are text, and one that
+    is not seen costs next to nothing.
+    """
 
     def __init__(self) -> None:
         self._node: ProxyNode | None = None

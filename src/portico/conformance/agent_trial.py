@@ -13,7 +13,7 @@ from msgspec import UnsetType
 from portico.acp import _schema as schema
 from portico.conformance.case import Blocked, NotAnnounced, NotExercised, Violation
 from portico.conformance.deadline import Deadline
-from portico.conformance.dialogue import Dialogue, RecordedAnswer, RecordedFrame
+from portico.conformance.dialogue import Dialogue, RecordedAnswer, RecordedFrame, end_connection
 from portico.conformance.simulated_client import FULL_CAPABILITIES, NO_CAPABILITIES, SimulatedClient
 from portico.conformance.subject import RunningSubject, Subject
 from portico.domain import codecs
@@ -185,11 +185,7 @@ class SubjectConnection:
         if self._is_ended:
             return
         self._is_ended = True
-        if not kill:
-            await self.dialogue.close()
-        await self.running.stop(kill=kill)
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        await end_connection(self.running, self.dialogue, self._reading, kill=kill)
 
 
 class AgentTrial:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from portico.conformance.subject import RunningSubject
 from portico.domain import codecs
 from portico.rpc.framing import LineSplitter, OverlongLine
 from portico.rpc.messages import (
@@ -94,6 +95,8 @@ class Dialogue:
         self._waiting: dict[RequestId, tuple[str, asyncio.Future[RecordedAnswer]]] = {}
         self._watching: list[tuple[Callable[[RecordedFrame], bool], asyncio.Future[RecordedFrame]]] = []
         self._serving: set[asyncio.Task[None]] = set()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -107,7 +110,7 @@ class Dialogue:
     async def run(self) -> None:
         splitter = LineSplitter()
         try:
-            while chunk := await self._stream.read():
+            while chunk := await self._read():
                 for line in splitter.feed(chunk):
                     self._receive(line)
             if (rest := splitter.end()) is not None:
@@ -158,9 +161,20 @@ class Dialogue:
         self._watching.append((accepts, seen))
         return seen
 
+    def pause(self) -> None:
+        """Read nothing more, so that the program has to wait with what it writes."""
+        self._flowing.clear()
+
+    def resume(self) -> None:
+        self._flowing.set()
+
     async def close(self) -> None:
         """Close the program's input."""
         await self._stream.close()
+
+    async def _read(self) -> bytes:
+        await self._flowing.wait()
+        return await self._stream.read()
 
     def _receive(self, line: bytes | OverlongLine) -> None:
         text = line if isinstance(line, bytes) else line.head + b"..." + line.tail
@@ -185,7 +199,7 @@ class Dialogue:
         serve = self._served.get(method) or self._served.get(ANY_METHOD)
         try:
             if serve is None:
-                raise RpcError(METHOD_NOT_FOUND, f"{method} is not offered by this client")
+                raise RpcError(METHOD_NOT_FOUND, f"{method} is not offered")
             line = encode_result(
                 request_id, await serve(Raw(b"{}") if isinstance(params, UnsetType) else params)
             )
@@ -249,3 +263,14 @@ def _notice(
     if not seen.done() and accepts(frame):
         seen.set_result(frame)
     return seen.done()
+
+
+async def end_connection(
+    running: RunningSubject, dialogue: Dialogue, reading: "asyncio.Task[None]", *, kill: bool
+) -> None:
+    """Close a dialogue, unless its program is to be killed, and wait until the program and its reader are gone."""
+    if not kill:
+        await dialogue.close()
+    await running.stop(kill=kill)
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)

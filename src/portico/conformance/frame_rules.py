@@ -1,17 +1,24 @@
 """What every frame of a peer has to satisfy: JSON-RPC's envelope, and ACP's types for its method or result."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from itertools import islice
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.acp import _schema as schema
+from portico.conformance.case import Violation
 from portico.conformance.dialogue import RecordedFrame
 from portico.domain import codecs
 from portico.rpc.messages import RequestId
 
 Problem = tuple[RecordedFrame, str]
+Side = Literal["agent", "client"]
+"""Which program the kit received the frames from."""
+
+_SHOWN = 5
+"""How many problems a violation names."""
 
 
 class _Envelope(msgspec.Struct, frozen=True):
@@ -73,9 +80,9 @@ class _Typed(msgspec.Struct, frozen=True):
     expected: Any
 
 
-def badly_typed(frames: Iterable[RecordedFrame]) -> Iterator[Problem]:
-    """Frames of an agent that do not fit the types of the protocol, or that name a method it does not have."""
-    for frame, typed in _typed_payloads(frames):
+def badly_typed(frames: Iterable[RecordedFrame], side: Side = "agent") -> Iterator[Problem]:
+    """Frames of one side that do not fit the types of the protocol, or that name a method it does not have."""
+    for frame, typed in _typed_payloads(frames, side):
         if typed is None:
             yield frame, "a method that is neither in the protocol nor begins with _"
             continue
@@ -85,9 +92,9 @@ def badly_typed(frames: Iterable[RecordedFrame]) -> Iterator[Problem]:
             yield frame, f"{typed.name}: {error}"
 
 
-def unknown_fields(frames: Iterable[RecordedFrame]) -> Iterator[Problem]:
-    """Frames of an agent with fields at the root of their payload that the protocol does not have."""
-    for frame, typed in _typed_payloads(frames):
+def unknown_fields(frames: Iterable[RecordedFrame], side: Side = "agent") -> Iterator[Problem]:
+    """Frames of one side with fields at the root of their payload that the protocol does not have."""
+    for frame, typed in _typed_payloads(frames, side):
         if (
             typed is None
             or not isinstance(typed.expected, type)
@@ -103,9 +110,14 @@ def unknown_fields(frames: Iterable[RecordedFrame]) -> Iterator[Problem]:
             yield frame, f"{typed.name} has the unknown field {extra[0]}"
 
 
-def _typed_payloads(frames: Iterable[RecordedFrame]) -> Iterator[tuple[RecordedFrame, _Typed | None]]:
+def _typed_payloads(
+    frames: Iterable[RecordedFrame], side: Side
+) -> Iterator[tuple[RecordedFrame, _Typed | None]]:
     """The received frames with the type of each payload; None for a method that is not in the protocol."""
-    methods: Mapping[str, schema.Method] = schema.CLIENT_METHODS | schema.PROTOCOL_METHODS
+    called, own = schema.CLIENT_METHODS, schema.AGENT_METHODS
+    if side == "client":
+        called, own = own, called
+    methods: Mapping[str, schema.Method] = called | schema.PROTOCOL_METHODS
     asked: dict[tuple[int, RequestId], str] = {}
     for frame in frames:
         message = frame.message
@@ -122,8 +134,16 @@ def _typed_payloads(frames: Iterable[RecordedFrame]) -> Iterator[tuple[RecordedF
             elif not message.method.startswith(("_", "$/")):
                 yield frame, None
         elif isinstance(message.result, Raw) and not isinstance(message.id, UnsetType):
-            answered = schema.AGENT_METHODS.get(asked.pop((frame.connection, message.id), ""))
+            answered = own.get(asked.pop((frame.connection, message.id), ""))
             if answered is not None and answered.result is not None:
-                # An agent that has nothing to say may answer with null, which the reference libraries accept.
+                # A program that has nothing to say may answer with null, which the reference libraries accept.
                 payload = Raw(b"{}") if bytes(message.result) == b"null" else message.result
                 yield frame, _Typed(f"the result of {answered.name}", payload, answered.result)
+
+
+def refuse_problems(problems: Iterable[Problem]) -> None:
+    """Violation with the first few problems, if there are any."""
+    found = list(islice(problems, _SHOWN))
+    if found:
+        texts = dict.fromkeys(problem for _, problem in found)
+        raise Violation("; ".join(texts), tuple(frame for frame, _ in found))

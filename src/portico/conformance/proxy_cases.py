@@ -18,6 +18,10 @@ _CHAINS = "https://agentclientprotocol.com/rfds/proxy-chains"
 _REQUEST = "_portico/conformance/request"
 _NOTE = "_portico/conformance/note"
 _LARGE = 1024 * 1024
+# More than pipes and buffers hold.
+_MANY = 600
+_PADDING = 2000
+_PAUSE_SECONDS = 0.2
 
 
 @_PROXY.add("PORTICO-PROXY-INIT-001", Level.MANDATORY, _CHAINS)
@@ -135,6 +139,25 @@ async def keep_order(trial: ProxyTrial) -> None:
         raise Violation(
             f"{len(numbers)} of 100 updates came before the answer, or not in order.", tuple(notes[-5:])
         )
+
+
+@_PROXY.add("PORTICO-PROXY-BACKPRESSURE-001", Level.ADVISORY, "transports#stdio")
+async def wait_for_reader(trial: ProxyTrial) -> None:
+    """Updates that the client reads late arrive all the same, each once and in order."""
+    connection = await trial.connect()
+    first = len(connection.dialogue.frames)
+    connection.dialogue.pause()
+    try:
+        for number in range(_MANY):
+            connection.notify_client(_NOTE, {"number": number, "text": "x" * _PADDING})
+        await asyncio.sleep(_PAUSE_SECONDS)
+    finally:
+        connection.dialogue.resume()
+    # A request of the agent comes after what the agent said.
+    await connection.ask_client(_REQUEST, {})
+    notes = [frame for frame in connection.dialogue.frames[first:] if frame.calls(_NOTE)]
+    if [frame.params(dict)["number"] for frame in notes] != list(range(_MANY)):
+        raise Violation(f"{len(notes)} of {_MANY} updates arrived, or not in order.", tuple(notes[-5:]))
 
 
 @_PROXY.add("PORTICO-PROXY-CANCEL-001", Level.MANDATORY, _CHAINS)

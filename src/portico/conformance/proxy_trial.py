@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw, UnsetType
 from portico.acp import _schema as schema
 from portico.conformance.case import Blocked, Violation
 from portico.conformance.deadline import Deadline
-from portico.conformance.dialogue import ANY_METHOD, Dialogue, RecordedAnswer, RecordedFrame
+from portico.conformance.dialogue import ANY_METHOD, Dialogue, RecordedAnswer, RecordedFrame, end_connection
 from portico.conformance.subject import RunningSubject, Subject
 from portico.domain import codecs
 from portico.rpc.messages import METHOD_NOT_FOUND, ConnectionLost, RpcError
@@ -75,11 +75,7 @@ class ProxyConnection:
         if self._is_ended:
             return
         self._is_ended = True
-        if not kill:
-            await self.dialogue.close()
-        await self.running.stop(kill=kill)
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        await end_connection(self.running, self.dialogue, self._reading, kill=kill)
 
     async def _serve_agent(self, params: Raw) -> Any:
         message = codecs.decode_json(params, Forwarded)

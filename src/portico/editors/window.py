@@ -7,12 +7,13 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
-from typing import TypeVar
+from pathlib import PurePath
+from typing import TypeVar, assert_never
 
 import msgspec
 
 from portico.domain.errors import InvalidInput, PorticoError, WindowLost, WindowRefused
-from portico.domain.events import EditorReplied
+from portico.domain.events import EditorReplied, EditorRequested
 from portico.domain.ids import SessionId
 from portico.domain.windows import (
     ApplyEdits,
@@ -37,7 +38,6 @@ from portico.domain.windows import (
     WindowTool,
     WindowUpdate,
 )
-from portico.editors.window_events import reply_event, request_event
 from portico.editors.window_folders import WindowFolders
 from portico.processes.tasks import run_with_timeout
 from portico.sessions.ports import Clock
@@ -56,6 +56,17 @@ MOST_SESSIONS = 64
 Answer = TypeVar(
     "Answer", BufferText, WindowEditResult, CodeLookupResult, TerminalCommandResult, ToolInvocationResult
 )
+
+
+_MOST_PATHS = 100
+_LONGEST = 300
+_SOUGHT = {
+    "definition": "Find a definition",
+    "references": "Find references",
+    "symbols": "List symbols",
+    "hover": "Look at what is known of a name",
+    "diagnostics": "List problems",
+}
 
 
 class _OpenRequest:
@@ -191,11 +202,11 @@ class AttachedWindow:
         request_id = secrets.token_urlsafe(18)
         waiting = self._open[request_id] = _OpenRequest(takes)
         self._send(WindowRequest(request_id=request_id, session_id=session_id, question=question))
-        self._tell(session_id, request_event(request_id, self.name, question))
+        self._tell(session_id, _request_event(request_id, self.name, question))
         outcome = EditorReplied(request_id=request_id, done=False, message="The request was abandoned.")
         try:
             answer = await self._answer(request_id, waiting, takes, seconds)
-            outcome = reply_event(request_id, answer)
+            outcome = _reply_event(request_id, answer)
             return answer
         except PorticoError as error:
             outcome = EditorReplied(request_id=request_id, done=False, message=error.message)
@@ -242,3 +253,48 @@ class AttachedWindow:
             f"The {self.name} window {how}.",
             suggestion="Look whether it is still open and answers; reload it if not.",
         )
+
+
+def _request_event(request_id: str, editor: str, question: WindowAction) -> EditorRequested:
+    paths: tuple[str, ...] = ()
+    match question:
+        case ReadBuffer(path=path):
+            title, paths = f"Read the unsaved text of {_name(path)}", (path,)
+        case ApplyEdits(label=label, files=files):
+            title, paths = label, tuple(file.path for file in files)
+        case CodeLookup(kind=kind, path=path):
+            title = f"{_SOUGHT[kind]} in {_name(path) if path else 'the workspace'}"
+            paths = (path,) if path else ()
+        case TerminalCommand(command=command):
+            title = f"Run in a terminal: {command}"
+        case ToolInvocation(name=name):
+            title = f"Call the tool {name}"
+        case _:
+            assert_never(question)
+    return EditorRequested(
+        request_id=request_id, editor=editor, title=_short(title), paths=paths[:_MOST_PATHS]
+    )
+
+
+def _reply_event(
+    request_id: str,
+    answer: BufferText | WindowEditResult | CodeLookupResult | TerminalCommandResult | ToolInvocationResult,
+) -> EditorReplied:
+    match answer:
+        case WindowEditResult(applied=False, changed=changed, not_saved=not_saved):
+            names = ", ".join(map(_name, (not_saved or changed)[:_MOST_PATHS])) or "a file"
+            why = "Could not be saved" if not_saved else "Changed meanwhile"
+            return EditorReplied(request_id=request_id, done=False, message=_short(f"{why}: {names}."))
+        case TerminalCommandResult(sent=False, message=message):
+            said = _short(message) or "The command was not sent."
+            return EditorReplied(request_id=request_id, done=False, message=said)
+        case _:
+            return EditorReplied(request_id=request_id, done=True)
+
+
+def _name(path: str) -> str:
+    return PurePath(path).name or path
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -12,6 +12,7 @@ import msgspec
 from portico.acp import _schema as acp
 from portico.acp.extensions import SessionPlacement
 from portico.domain.components import ComponentStatus, SessionComponents
+from portico.domain.costs import Spending
 from portico.domain.drafts import SessionDraft
 from portico.domain.events import AnyPayload, Event
 from portico.domain.ids import SessionId
@@ -110,6 +111,10 @@ class Store(Protocol):
 
     async def search(self, query: SearchQuery) -> SearchPage:
         """Messages that match, newest first."""
+        ...
+
+    async def spending(self, *, since_ms: int = 0, session_id: SessionId | None = None) -> list[Spending]:
+        """What sessions have cost since a time, each by day and model; all of them, or one."""
         ...
 
     async def index_for_search(self, *, seconds: float) -> int:

@@ -4,8 +4,8 @@ A language server checks each file twice: as the person has it, and as it is in 
 """
 
 import asyncio
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePath
 
 import msgspec
 
@@ -13,18 +13,21 @@ from portico.domain.errors import LanguageServerFailed, PorticoError
 from portico.domain.problems import FileProblems, Problem
 from portico.domain.reviews import ProposedFile
 from portico.domain.session_summary import SessionSummary
-from portico.domain.windows import CodeLookup
-from portico.sessions.affected_files import find_affected_files
+from portico.domain.windows import CodeLocation, CodeLookup
 from portico.sessions.code_servers import CodeServers, CodeTree
 from portico.sessions.content.problem_changes import problems_beyond
 from portico.sessions.ports import Ports
 from portico.sessions.review_actions import ReviewActions
 
-MOST_FILES = 50
+_MOST_FILES = 50
 SECONDS = 90.0
 _NO_COPY = "Problems are known before an apply only in the review modes proposal and worktree."
 _NO_SERVER = "No language server is installed for this folder. See which can be: portico code servers list"
 _LATE = "Some files could not be checked in time."
+
+
+_MOST_FILES = 20
+_MOST_SYMBOLS = 30
 
 
 class ProposalProblems(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,9 +53,9 @@ async def compare_problems(
     check = _Check(servers, _tree(session, ports, None), _tree(session, ports, Path(folder)))
     try:
         async with asyncio.timeout(SECONDS):
-            for file in proposal.files[:MOST_FILES]:
+            for file in proposal.files[:_MOST_FILES]:
                 await check.add(file)
-            await check.add_affected(proposal.files[:MOST_FILES])
+            await check.add_affected(proposal.files[:_MOST_FILES])
     except TimeoutError:
         check.note = _LATE
     return ProposalProblems(revision=proposal.revision, files=tuple(check.files), note=check.note)
@@ -96,7 +99,7 @@ class _Check:
     async def add_affected(self, proposed: Sequence[ProposedFile]) -> None:
         checked = {file.path for file in self.files}
         try:
-            affected = await find_affected_files(
+            affected = await _find_affected_files(
                 self._servers, self._before, [file for file in proposed if file.path in checked]
             )
             for path in affected:
@@ -119,3 +122,44 @@ class _Check:
             Problem(line=one.line + 1, severity=one.severity, message=one.message, source=one.source)
             for one in found.problems
         ]
+
+
+async def _find_affected_files(
+    servers: CodeServers, tree: CodeTree, proposed: Sequence[ProposedFile]
+) -> list[str]:
+    """Paths within the tree as it is before the change. LanguageServerFailed if a server cannot tell."""
+    changed = {name for file in proposed for name in (file.path, file.old_path)}
+    found: dict[str, None] = {}
+    asked = 0
+    for file in proposed:
+        if file.binary or file.operation == "create":
+            continue
+        path = str(tree.folder / (file.old_path or file.path))
+        symbols = (await servers.look_up(tree, CodeLookup(kind="symbols", path=path))).places
+        for symbol in _changed_symbols(symbols, file):
+            if asked == _MOST_SYMBOLS or len(found) >= _MOST_FILES:
+                return list(found)[:_MOST_FILES]
+            asked += 1
+            lookup = CodeLookup(kind="references", path=path, line=symbol.line, column=symbol.column)
+            uses = (await servers.look_up(tree, lookup)).places
+            names = (_name_in(tree.folder, use.path) for use in uses)
+            found |= {name: None for name in names if name is not None and name not in changed}
+    return list(found)[:_MOST_FILES]
+
+
+def _changed_symbols(symbols: Sequence[CodeLocation], file: ProposedFile) -> Iterable[CodeLocation]:
+    """What is defined on changed lines, and what encloses them; all of a file that is deleted."""
+    if file.operation == "delete":
+        return symbols
+    lines = [(hunk.old_start - 1, hunk.old_start - 1 + hunk.old_lines) for hunk in file.hunks]
+    kept = {one.name: one for one in symbols if any(first <= one.line < end for first, end in lines)}
+    for first, _ in lines:
+        before = [one for one in symbols if one.line <= first]
+        names = {before[-1].name, before[-1].name.rpartition(".")[0]} if before else set()
+        kept |= {one.name: one for one in before if one.name in names}
+    return kept.values()
+
+
+def _name_in(folder: Path, path: str) -> str | None:
+    place = PurePath(path)
+    return place.relative_to(folder).as_posix() if place.is_relative_to(folder) else None

@@ -223,7 +223,7 @@ class Turn:
     async def _wind_down(self, work: "asyncio.Task[TurnEnding]") -> None:
         """Cancel the turn at the agent and wait for the grace time; then end the agent with everything it started."""
         session = self._session
-        session.requests.cancel_all()
+        session.requests.stop()
         if session.agent_alive and session.connection is not None and session.agent_session_id is not None:
             with suppress(ConnectionLost):
                 session.connection.end.cancel(session.agent_session_id)

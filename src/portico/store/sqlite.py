@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from portico.domain.costs import Spending
 from portico.domain.drafts import SessionDraft
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
@@ -15,7 +16,7 @@ from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
 from portico.files.leases import FileLease, FileLeases
 from portico.files.private import make_private_folder
-from portico.store import queries
+from portico.store import cost_queries, queries
 from portico.store.connection import ConnectionThread, connect_reader, connect_writer
 from portico.store.errors import DAMAGE_CODES, is_locked, library_code
 from portico.store.group_commit import GroupCommit
@@ -137,6 +138,18 @@ class SqliteStore:
 
     async def search(self, query: SearchQuery) -> SearchPage:
         return await self._search_index.search(query)
+
+    async def spending(self, *, since_ms: int = 0, session_id: SessionId | None = None) -> list[Spending]:
+        find = partial(cost_queries.spending, since_ms=since_ms, session_id=session_id)
+        if session_id is not None:
+            return await self._reader.run(find)
+        # On a thread of its own: over a large log it takes a moment, and other reads should not wait.
+        thread = ConnectionThread(self._path, self._connect_reader)
+        await thread.open()
+        try:
+            return await thread.run(find)
+        finally:
+            await thread.close()
 
     async def index_for_search(self, *, seconds: float) -> int:
         return await self._search_index.follow(seconds=seconds)

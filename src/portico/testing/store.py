@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 
+from portico.domain.costs import Spending
 from portico.domain.drafts import SessionDraft
 from portico.domain.errors import StoreFailed
 from portico.domain.events import STATE_PAYLOADS, Event
@@ -12,6 +13,7 @@ from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
 from portico.store import search_queries
 from portico.store.batches import advance, advance_copy
+from portico.store.cost_queries import fold_spending
 from portico.store.rows import EventRow, event_of, event_row, limit_bytes
 from portico.store.search_documents import documents_of
 from portico.store.verification import SessionCheck
@@ -127,6 +129,10 @@ class MemoryStore:
                     seen_to=summary.last_seq,
                 )
             return search_queries.find(connection, query, pending=0)
+
+    async def spending(self, *, since_ms: int = 0, session_id: SessionId | None = None) -> list[Spending]:
+        found = [one for name, one in self._summaries.items() if session_id in (None, name)]
+        return fold_spending(((one, self._rows[one.session_id]) for one in found), since_ms)
 
     async def index_for_search(self, *, seconds: float) -> int:
         return 0

@@ -20,7 +20,7 @@ from portico.components.packages.errors import PackageNotFound, PackageRefused, 
 from portico.components.packages.library import PackageLibrary, PackageSource
 from portico.components.packages.package import Ecosystem, PackageName
 from portico.components.packages.registries import maven, pypi
-from portico.components.packages.registries.pip_settings import PipSettings, read_pip_settings
+from portico.components.packages.registries.pypi import PipSettings, read_pip_settings
 from portico.domain.errors import InvalidInput, PorticoError
 from tests.review.trees import write
 from tests.support.package_registry import (

@@ -1,8 +1,11 @@
-"""Permission prompt in the terminal: only an exact answer counts, and no answer is a denial."""
+"""Permission prompt in the terminal: one key answers, only an exact one counts, and no answer is a denial."""
 
 import asyncio
+import fcntl
 import os
 import pty
+import termios
+from array import array
 from collections.abc import AsyncIterator, Iterator
 
 import msgspec
@@ -10,6 +13,7 @@ import pytest
 
 from portico.domain.events import PermissionRequested
 from portico.domain.values import PermissionOption
+from portico.doors.terminal.input import permission_prompt
 from portico.doors.terminal.input.line_reader import LineReader
 from portico.doors.terminal.input.permission_prompt import ask_permission
 from portico.doors.terminal.input.terminal_mode import echo
@@ -18,6 +22,7 @@ from portico.sessions.requests.permissions import PermissionReply
 from tests.doors.terminal.support import OPTIONS, permission
 
 DEADLINE = 10
+OWN_KEYS = {"once": "y", "always": "a", "no": "n"}
 
 
 class Terminal:
@@ -40,6 +45,15 @@ class Terminal:
         os.close(self._person)
         os.close(self.device)
 
+    async def read_all(self, keys: str) -> None:
+        """Type, and wait until all of it was read."""
+        os.write(self._person, keys.encode())
+        waiting = array("i", [1])
+        async with asyncio.timeout(DEADLINE):
+            while waiting[0]:
+                await asyncio.sleep(0)
+                fcntl.ioctl(self.device, termios.FIONREAD, waiting)
+
     async def asked(self) -> None:
         async with asyncio.timeout(DEADLINE):
             while not (await self.written.get()).endswith("? "):
@@ -51,6 +65,11 @@ async def terminal() -> AsyncIterator[Terminal]:
     terminal = Terminal()
     yield terminal
     terminal.close()
+
+
+@pytest.fixture(autouse=True)
+def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(permission_prompt, "QUIET_SECONDS", 0.02)
 
 
 Asked = asyncio.Task[PermissionReply | None]
@@ -83,7 +102,7 @@ async def test_an_allowance_can_be_remembered_for_the_session_or_for_good(
     task = asking(terminal, request)
     await terminal.asked()
     assert "y/a/n/s/g" in terminal.shown
-    terminal.type(f"{typed}\n")
+    terminal.type(typed)
     decided = await decision(task)
     assert decided is not None
     assert (decided.option_id, decided.scope) == ("once", scope)
@@ -91,34 +110,66 @@ async def test_an_allowance_can_be_remembered_for_the_session_or_for_good(
 
 
 @pytest.mark.parametrize(
-    ("typed", "option"), [("y", "once"), ("2", "always"), ("A", "always"), (" no ", "no"), ("3", "no")]
+    ("typed", "option"), [("y", "once"), ("2", "always"), ("A", "always"), ("n", "no"), ("3", "no")]
 )
-async def test_a_key_a_number_or_a_word_chooses_the_agents_own_option(
+async def test_one_key_chooses_the_agents_own_option(terminal: Terminal, typed: str, option: str) -> None:
+    task = asking(terminal)
+    await terminal.asked()
+    terminal.type(typed)
+    assert await outcome(task) == option
+    assert terminal.shown.endswith(f"? {OWN_KEYS[option]}\n")
+
+
+@pytest.mark.parametrize(("typed", "option"), [("y\r", "once"), (" no \n", "no")])
+async def test_a_key_or_a_word_with_enter_is_the_same_answer(
     terminal: Terminal, typed: str, option: str
 ) -> None:
     task = asking(terminal)
     await terminal.asked()
-    terminal.type(f"{typed}\n")
+    terminal.type(typed)
     assert await outcome(task) == option
 
 
-async def test_an_empty_line_or_anything_else_asks_again(terminal: Terminal) -> None:
+async def test_any_other_key_asks_again_and_enter_does_nothing(terminal: Terminal) -> None:
     task = asking(terminal)
-    for typed in ("\n", "maybe\n", "9\n"):
-        await terminal.asked()
+    await terminal.asked()
+    terminal.type("\r")
+    for typed in ("x", "9", "\x1b[A", "yy"):
         terminal.type(typed)
-    await terminal.asked()
-    terminal.type("n\n")
+        await terminal.asked()
+    terminal.type("n")
     assert await outcome(task) == "no"
-    assert terminal.shown.count("Please answer with y, a, n or a number.") == 3
+    assert terminal.shown.count("Press y, a, n or a number.") == 4
 
 
-async def test_what_was_typed_before_the_question_is_no_answer(terminal: Terminal) -> None:
-    terminal.type("y\n")
+@pytest.mark.parametrize("typed", ["y", "y\n", "yes, and then"])
+async def test_what_was_typed_before_the_question_is_no_answer(terminal: Terminal, typed: str) -> None:
+    terminal.type(typed)
     task = asking(terminal)
     await terminal.asked()
-    terminal.type("n\n")
+    terminal.type("n")
     assert await outcome(task) == "no"
+
+
+async def test_keys_of_a_person_who_is_still_typing_are_no_answer(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(permission_prompt, "QUIET_SECONDS", 60.0)
+    task = asking(terminal)
+    await terminal.read_all("ye")
+    assert not terminal.shown
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await outcome(task)
+    assert not terminal.shown
+
+
+async def test_more_options_than_keys_are_answered_with_a_line(terminal: Terminal) -> None:
+    many = tuple(PermissionOption(option_id=f"o{n}", name=f"Way {n}", kind="allow_always") for n in range(12))
+    task = asking(terminal, msgspec.structs.replace(permission(), options=many))
+    await terminal.asked()
+    terminal.type("12\n")
+    assert await outcome(task) == "o11"
 
 
 async def test_the_end_of_input_is_no_answer(terminal: Terminal) -> None:
@@ -158,21 +209,18 @@ async def test_without_options_nobody_is_asked(terminal: Terminal) -> None:
     assert terminal.shown == ""
 
 
-async def test_what_is_typed_is_seen_during_a_question_only(terminal: Terminal) -> None:
-    import termios
-
-    def shows() -> bool:
-        return bool(termios.tcgetattr(terminal.device)[3] & termios.ECHO)
+async def test_the_terminal_is_as_before_after_a_question(terminal: Terminal) -> None:
+    def modes() -> int:
+        return int(termios.tcgetattr(terminal.device)[3]) & (termios.ECHO | termios.ICANON)
 
     with echo(terminal.device, shown=False):
-        assert not shows()
+        before = modes()
         task = asking(terminal)
         await terminal.asked()
-        assert shows()
-        terminal.type("y\n")
+        assert modes() == 0
+        terminal.type("y")
         assert await outcome(task) == "once"
-        assert not shows()
-    assert shows()
+        assert modes() == before
 
 
 def test_two_options_of_one_kind_have_numbers_of_their_own() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from connectrpc.client import ConnectClient
 from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
-from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, CheckProviderRequest, CheckProviderResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DecideSkillRequest, DecideSkillResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FindModelServersRequest, FindModelServersResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalProblemsRequest, GetProposalProblemsResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InitializeRepositoryRequest, InitializeRepositoryResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, ListSkillsRequest, ListSkillsResponse, ListSuggestionsRequest, ListSuggestionsResponse, PreviewRuleRequest, PreviewRuleResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, RunPromptRequest, RunPromptResponse, SaveSessionVariablesRequest, SaveSessionVariablesResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, UpdateSessionRequest, UpdateSessionResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, CheckProviderRequest, CheckProviderResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DecideSkillRequest, DecideSkillResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FindModelServersRequest, FindModelServersResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetCostsRequest, GetCostsResponse, GetPromptRequest, GetPromptResponse, GetProposalProblemsRequest, GetProposalProblemsResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InitializeRepositoryRequest, InitializeRepositoryResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, ListSkillsRequest, ListSkillsResponse, ListSuggestionsRequest, ListSuggestionsResponse, PreviewRuleRequest, PreviewRuleResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, RunPromptRequest, RunPromptResponse, SaveSessionVariablesRequest, SaveSessionVariablesResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, UpdateSessionRequest, UpdateSessionResponse, WatchBoardRequest, WatchBoardResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from connectrpc.request import Headers
@@ -114,6 +114,46 @@ class AgentServiceClient(ConnectClient):
                 output=WatchSessionsResponse,
                 idempotency_level=IdempotencyLevel.UNKNOWN,
                 stream_type=StreamType.SERVER_STREAM,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def watch_board(
+        self,
+        request: WatchBoardRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> AsyncIterator[WatchBoardResponse]:
+        return self.execute_server_stream(
+            request=request,
+            method=MethodInfo(
+                name="WatchBoard",
+                service_name="portico.v1.AgentService",
+                input=WatchBoardRequest,
+                output=WatchBoardResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.SERVER_STREAM,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def get_costs(
+        self,
+        request: GetCostsRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> GetCostsResponse:
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="GetCosts",
+                service_name="portico.v1.AgentService",
+                input=GetCostsRequest,
+                output=GetCostsResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
             ),
             headers=headers,
             timeout_ms=timeout_ms,

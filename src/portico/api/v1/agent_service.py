@@ -15,7 +15,7 @@ from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
 from connectrpc.server import ConnectASGIApplication, DEFAULT_READ_MAX_BYTES, Endpoint
 from protobuf import DescService
 from . import agent_pb
-from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, CheckProviderRequest, CheckProviderResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DecideSkillRequest, DecideSkillResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FindModelServersRequest, FindModelServersResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalProblemsRequest, GetProposalProblemsResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InitializeRepositoryRequest, InitializeRepositoryResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, ListSkillsRequest, ListSkillsResponse, ListSuggestionsRequest, ListSuggestionsResponse, PreviewRuleRequest, PreviewRuleResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, RunPromptRequest, RunPromptResponse, SaveSessionVariablesRequest, SaveSessionVariablesResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, UpdateSessionRequest, UpdateSessionResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, CheckProviderRequest, CheckProviderResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DecideSkillRequest, DecideSkillResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FindModelServersRequest, FindModelServersResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetCostsRequest, GetCostsResponse, GetPromptRequest, GetPromptResponse, GetProposalProblemsRequest, GetProposalProblemsResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InitializeRepositoryRequest, InitializeRepositoryResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, ListSkillsRequest, ListSkillsResponse, ListSuggestionsRequest, ListSuggestionsResponse, PreviewRuleRequest, PreviewRuleResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, RunPromptRequest, RunPromptResponse, SaveSessionVariablesRequest, SaveSessionVariablesResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, UpdateSessionRequest, UpdateSessionResponse, WatchBoardRequest, WatchBoardResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable
     from connectrpc.codec import Codec
@@ -38,6 +38,12 @@ class AgentService(Protocol):
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     def watch_sessions(self, request: WatchSessionsRequest, ctx: RequestContext[WatchSessionsRequest, WatchSessionsResponse], /) -> AsyncIterator[WatchSessionsResponse]:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def watch_board(self, request: WatchBoardRequest, ctx: RequestContext[WatchBoardRequest, WatchBoardResponse], /) -> AsyncIterator[WatchBoardResponse]:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def get_costs(self, request: GetCostsRequest, ctx: RequestContext[GetCostsRequest, GetCostsResponse], /) -> GetCostsResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_session(self, request: GetSessionRequest, ctx: RequestContext[GetSessionRequest, GetSessionResponse], /) -> GetSessionResponse:
@@ -289,6 +295,28 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.SERVER_STREAM,
                     ),
                     function=svc.watch_sessions,
+                ),
+                "/portico.v1.AgentService/WatchBoard": Endpoint.server_stream(
+                    method=MethodInfo(
+                        name="WatchBoard",
+                        service_name="portico.v1.AgentService",
+                        input=WatchBoardRequest,
+                        output=WatchBoardResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.SERVER_STREAM,
+                    ),
+                    function=svc.watch_board,
+                ),
+                "/portico.v1.AgentService/GetCosts": Endpoint.unary(
+                    method=MethodInfo(
+                        name="GetCosts",
+                        service_name="portico.v1.AgentService",
+                        input=GetCostsRequest,
+                        output=GetCostsResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.get_costs,
                 ),
                 "/portico.v1.AgentService/GetSession": Endpoint.unary(
                     method=MethodInfo(

@@ -7,6 +7,7 @@ of the agent as well as those of other components: it stands left of them.
 import asyncio
 import secrets
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
@@ -16,8 +17,8 @@ from portico.acp import _schema as acp
 from portico.acp.extensions import ToolCallMeta, from_meta
 from portico.acp.lenient_decoder import decode
 from portico.acp.session_id import read_session_id
-from portico.components.alignment.question import Answer, ask_person
 from portico.components.component import Component, ComponentContext
+from portico.components.permission import request_permission
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
 from portico.conductor.mcp_bridge.session_servers import ChainSession
 from portico.conductor.permissions.client_requests import ACTION_METHODS, read_client_request
@@ -41,6 +42,73 @@ _CONTEXT = (
     "understood and what you are going to do. Until they say yes, edits and commands are refused."
 )
 _REFUSED = "Not before the person agrees: call align with what you understood, and wait for their yes."
+
+
+class _Answer(StrEnum):
+    YES = "yes"
+    YES_FOR_SESSION = "session"
+    NO = "no"
+
+
+_WORDS = {
+    _Answer.YES: "Yes, go ahead",
+    _Answer.YES_FOR_SESSION: "Yes, and do not ask again in this session",
+    _Answer.NO: "No",
+}
+_ANSWER, _COMMENT = "answer", "comment"
+_LONGEST_TITLE = 200
+_FORM = acp.ElicitationSchema(
+    title="Align first",
+    properties={
+        _ANSWER: acp.ElicitationPropertySchema(
+            type="string",
+            title="Is that right?",
+            one_of=[acp.EnumOption(const=one.value, title=words) for one, words in _WORDS.items()],
+        ),
+        _COMMENT: acp.ElicitationPropertySchema(type="string", title="Comment", max_length=2000),
+    },
+    required=[_ANSWER],
+)
+_OPTIONS = [
+    acp.PermissionOption(option_id=_Answer.YES.value, name=_WORDS[_Answer.YES], kind="allow_once"),
+    acp.PermissionOption(option_id=_Answer.NO.value, name=_WORDS[_Answer.NO], kind="reject_once"),
+]
+
+
+async def _ask_person(proxy: Proxy, session_id: str, words: str, *, form: bool) -> tuple[_Answer, str]:
+    """The person's answer and comment. No answer, and no person to ask, is a no."""
+    if form:
+        return await _ask_by_form(proxy, session_id, words)
+    call = acp.ToolCallUpdate(
+        tool_call_id=f"portico-align-{secrets.token_hex(8)}",
+        # A grant for good then holds for these words only.
+        title=f"Agree: {' '.join(words.split())[:_LONGEST_TITLE]}",
+        kind="other",
+        content=[acp.Content(content=acp.TextContent(text=words))],
+    )
+    question = acp.RequestPermissionRequest(session_id=session_id, tool_call=call, options=_OPTIONS)
+    chosen = await request_permission(proxy.node, question)
+    return (_Answer.YES if chosen == _Answer.YES.value else _Answer.NO), ""
+
+
+async def _ask_by_form(proxy: Proxy, session_id: str, words: str) -> tuple[_Answer, str]:
+    question = acp.CreateElicitationRequest(
+        message=f"The agent understood:\n\n{words}",
+        mode="form",
+        requested_schema=_FORM,
+        session_id=session_id,
+    )
+    try:
+        answered = decode(
+            await proxy.ask_client("elicitation/create", question), acp.CreateElicitationResponse
+        )
+    except (RpcError, msgspec.DecodeError) as error:
+        raise ToolFailure("The person could not be asked, so nothing may be changed yet.") from error
+    content = answered.content or {}
+    comment = content.get(_COMMENT)
+    chosen = content.get(_ANSWER) if answered.action == "accept" else _Answer.NO.value
+    answer = _Answer(chosen) if chosen in list(_Answer) else _Answer.NO
+    return answer, comment.strip() if isinstance(comment, str) else ""
 
 
 class AlignQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,7 +138,7 @@ class AlignmentProxy(McpProxy):
         super().__init__()
         self._takes_questions = takes_questions
         self._guarded: list[ChainSession] = []
-        self._agreed: dict[str, Answer] = {}
+        self._agreed: dict[str, _Answer] = {}
 
     def servers(self, session: ChainSession) -> Sequence[InProcessServer]:
         if session.placed.reads_only is True:
@@ -96,7 +164,7 @@ class AlignmentProxy(McpProxy):
     def _prompted(self, message: Message) -> Message:
         """The prompt with a word to the agent. A yes holds for one prompt, unless it was given for the session."""
         session_id = read_session_id(message.params) or ""
-        if not self._is_guarded(session_id) or self._agreed.get(session_id) is Answer.YES_FOR_SESSION:
+        if not self._is_guarded(session_id) or self._agreed.get(session_id) is _Answer.YES_FOR_SESSION:
             return message
         self._agreed.pop(session_id, None)
         prompt = PromptMessage.read(message)
@@ -167,11 +235,11 @@ class AlignmentProxy(McpProxy):
         words = "\n\n".join(filter(None, (asked.understanding, asked.plan)))
         waiting = asyncio.create_task(_report_waiting(call), name="progress of align")
         try:
-            answer, comment = await ask_person(self, call.session_id, words, form=self._takes_questions)
+            answer, comment = await _ask_person(self, call.session_id, words, form=self._takes_questions)
         finally:
             waiting.cancel()
         said = f" They say: {comment}" if comment else ""
-        if answer is Answer.NO:
+        if answer is _Answer.NO:
             self._agreed.pop(call.session_id, None)
             raise ToolFailure(f"The person did not agree.{said} Change nothing; ask, or align again.")
         self._agreed[call.session_id] = answer

@@ -60,6 +60,7 @@ class EditorAdapter(SessionFoldersProxy):
 
     name = "local-editor"
     client_methods = SessionFoldersProxy.client_methods | {"initialize"}
+    update_kinds = ("tool_call", "tool_call_update")
 
     def __init__(self, methods: frozenset[str], provider: EditorProvider) -> None:
         super().__init__()

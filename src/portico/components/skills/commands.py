@@ -14,7 +14,7 @@ from portico.domain import codecs
 from portico.rpc.messages import Message, notification
 
 UPDATE = "session/update"
-MARK = b"available_commands_update"
+COMMANDS_UPDATE = "available_commands_update"
 _MOST = 100
 _LONGEST = 200
 
@@ -43,12 +43,9 @@ class AgentCommands(msgspec.Struct, frozen=True):
     @classmethod
     def read(cls, message: Message) -> "AgentCommands | None":
         """None for an update about anything else."""
-        # Nearly all updates are text, and looking for these words is all that such an update costs.
-        if MARK not in message.line:
-            return None
         try:
             asked = codecs.decode_json(message.params, _Update)
-            if asked.update.session_update.encode() != MARK:
+            if asked.update.session_update != COMMANDS_UPDATE:
                 return None
             entries = asked.update.available_commands
             names = frozenset(codecs.decode_json(entry, _Named).name for entry in entries)
@@ -74,7 +71,7 @@ def announcement(commands: AgentCommands, skills: Mapping[str, CatalogSkill]) ->
         )
         for name, entry in skill_commands(skills, commands.names).items()
     ]
-    update = {"sessionUpdate": MARK.decode(), "availableCommands": [*commands.entries, *added]}
+    update = {"sessionUpdate": COMMANDS_UPDATE, "availableCommands": [*commands.entries, *added]}
     return notification(UPDATE, {"sessionId": commands.session_id, "update": update})
 
 

@@ -22,6 +22,7 @@ from portico.components.skills.catalog import (
     open_grants,
 )
 from portico.components.skills.commands import (
+    COMMANDS_UPDATE,
     UPDATE,
     AgentCommands,
     announcement,
@@ -87,6 +88,7 @@ class _SessionSkills:
 
 class SkillsProxy(SessionLookupProxy[_SessionSkills]):
     name = "skills"
+    update_kinds = (COMMANDS_UPDATE,)
 
     def __init__(self, environ: Mapping[str, str], tokens: int = CATALOG_TOKENS) -> None:
         super().__init__()

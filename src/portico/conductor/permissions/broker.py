@@ -47,7 +47,7 @@ from portico.conductor.permissions.request import (
     request_from_agent,
 )
 from portico.conductor.permissions.suggested_rule import suggested_rule
-from portico.conductor.permissions.tool_calls import ToolCallTracker
+from portico.conductor.permissions.tool_calls import UPDATE_KINDS, ToolCallTracker
 from portico.conductor.session_folders import SessionFolders, SessionFoldersProxy
 from portico.domain import codecs
 from portico.rpc.messages import (
@@ -77,6 +77,7 @@ class PermissionBroker(SessionFoldersProxy):
     name = "permissions"
     client_methods = SessionFoldersProxy.client_methods | {"initialize", _STOP, SESSION_LEFT}
     agent_methods = frozenset({_ASK, "session/update", CANCEL_REQUEST}) | _OURS | ACTION_METHODS
+    update_kinds = UPDATE_KINDS
 
     def __init__(
         self,

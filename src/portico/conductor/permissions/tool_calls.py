@@ -34,6 +34,10 @@ class _ChildUpdate(msgspec.Struct, frozen=True, rename="camel"):
     update: acp.SubagentUpdate
 
 
+UPDATE_KINDS = ("tool_call", "tool_call_update", "subagent_update")
+"""Kinds of `session/update` that a tracker records."""
+
+
 class ToolCallTracker:
     def __init__(self) -> None:
         self._calls: dict[str, dict[str, acp.ToolCallUpdate]] = {}

@@ -2,7 +2,8 @@
 
 from portico.acp import _schema as schema
 from portico.conformance.agent_trial import AUTH_REQUIRED, AgentTrial, require
-from portico.conformance.case import Blocked, CaseList, Level, NotExercised, Violation
+from portico.conformance.case import CaseList, Level, NotExercised, Violation
+from portico.conformance.dialogue import read_message
 
 INITIALIZATION: CaseList[AgentTrial] = CaseList()
 
@@ -111,7 +112,10 @@ async def exit_at_end_of_input(trial: AgentTrial) -> str:
 
 @INITIALIZATION.add("ACP-STDERR-001", Level.ADVISORY, "transports#stdio")
 async def keep_stderr_apart(trial: AgentTrial) -> str:
-    """What the agent logs goes to standard error, whose size is reported here."""
-    if not trial.connections:
-        raise Blocked("The agent was never started.")
+    """What the agent logs goes to standard error, and no message of the protocol does."""
+    await trial.connect()
+    for connection in trial.connections:
+        for line in connection.running.stderr_tail().splitlines():
+            if read_message(line.encode()) is not None:
+                raise Violation(f"A message went to standard error: {line[:200]}", connection.greeting)
     return f"{sum(connection.running.stderr_size for connection in trial.connections)} bytes."

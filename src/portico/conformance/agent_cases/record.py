@@ -1,22 +1,18 @@
 """Cases that judge every frame of the run, so they are tried last."""
 
-from collections.abc import Iterable
-from itertools import islice
-
 from portico.conformance import frame_rules
 from portico.conformance.agent_trial import AgentTrial
 from portico.conformance.case import Blocked, CaseList, Level, NotExercised, Violation
 from portico.conformance.dialogue import RecordedFrame
+from portico.conformance.frame_rules import refuse_problems
 
 RECORD: CaseList[AgentTrial] = CaseList()
-
-_SHOWN = 5
 
 
 @RECORD.add("ACP-TRANSPORT-001", Level.MANDATORY, "transports#stdio")
 async def write_messages_only(trial: AgentTrial) -> None:
     """Every line that the agent writes to standard output is one JSON-RPC 2.0 message."""
-    _refuse(frame_rules.broken_lines(_run(trial)))
+    refuse_problems(frame_rules.broken_lines(_run(trial)))
 
 
 @RECORD.add("ACP-TRANSPORT-002", Level.MANDATORY, "transports")
@@ -32,19 +28,19 @@ async def write_utf8(trial: AgentTrial) -> None:
 @RECORD.add("ACP-JSONRPC-002", Level.MANDATORY, "overview#error-handling")
 async def answer_once(trial: AgentTrial) -> None:
     """A response has either a result or an error, and an error has a number as code and a text as message."""
-    _refuse(frame_rules.broken_responses(_run(trial)))
+    refuse_problems(frame_rules.broken_responses(_run(trial)))
 
 
 @RECORD.add("ACP-SCHEMA-001", Level.MANDATORY, "schema")
 async def use_types_of_protocol(trial: AgentTrial) -> None:
     """Everything that the agent sends has the types of the protocol."""
-    _refuse(frame_rules.badly_typed(_run(trial)))
+    refuse_problems(frame_rules.badly_typed(_run(trial)))
 
 
 @RECORD.add("ACP-SCHEMA-002", Level.ADVISORY, "extensibility#the-meta-field")
 async def add_no_fields(trial: AgentTrial) -> None:
     """No field is added at the root of a type of the protocol; what is custom is in `_meta`."""
-    _refuse(frame_rules.unknown_fields(_run(trial)))
+    refuse_problems(frame_rules.unknown_fields(_run(trial)))
 
 
 @RECORD.add("ACP-ERROR-001", Level.ADVISORY, "schema#error")
@@ -69,11 +65,3 @@ def _run(trial: AgentTrial) -> list[RecordedFrame]:
     if not any(frame.direction == "received" for frame in frames):
         raise Blocked("The agent never wrote a line.")
     return frames
-
-
-def _refuse(problems: Iterable[frame_rules.Problem]) -> None:
-    """Violation with the first few problems, if there are any."""
-    found = list(islice(problems, _SHOWN))
-    if found:
-        texts = dict.fromkeys(problem for _, problem in found)
-        raise Violation("; ".join(texts), tuple(frame for frame, _ in found))

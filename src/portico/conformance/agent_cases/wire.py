@@ -1,5 +1,7 @@
 """Cases about lines and JSON-RPC: ids, notifications, unknown methods, frames of unusual shape."""
 
+import asyncio
+
 from msgspec import UNSET, UnsetType
 
 from portico.acp import _schema as schema
@@ -11,6 +13,10 @@ WIRE: CaseList[AgentTrial] = CaseList()
 
 _PROBE = "_portico/conformance/probe"
 _LARGE = 1024 * 1024
+# More than pipes and buffers hold: the ids come back with the answers.
+_MANY = 600
+_PADDING = 2000
+_PAUSE_SECONDS = 0.2
 
 
 @WIRE.add("ACP-JSONRPC-001", Level.MANDATORY, "https://www.jsonrpc.org/specification#response_object")
@@ -97,6 +103,29 @@ async def read_large_messages(trial: AgentTrial) -> None:
     """A message of one MiB is read and answered."""
     connection = await trial.connect()
     await connection.dialogue.request(_PROBE, {"text": "x" * _LARGE})
+
+
+@WIRE.add("PORTICO-BACKPRESSURE-001", Level.ADVISORY, "transports#stdio")
+async def wait_for_reader(trial: AgentTrial) -> None:
+    """A client that reads late gets every answer, each once: the agent waits, and loses nothing."""
+    connection = await trial.connect()
+    first = len(connection.dialogue.frames)
+    connection.dialogue.pause()
+    text = "x" * _PADDING
+    try:
+        answers = [
+            connection.dialogue.start(_PROBE, {"text": text}, f"portico-{number}-{text}")
+            for number in range(_MANY)
+        ]
+        await asyncio.sleep(_PAUSE_SECONDS)
+    finally:
+        connection.dialogue.resume()
+    for answer in answers:
+        await answer
+    await connection.barrier()
+    found = sum(frame.direction == "received" for frame in connection.dialogue.frames[first:])
+    if found > _MANY + 1:
+        raise Violation(f"{_MANY} requests had {found - 1} answers.")
 
 
 @WIRE.add("ACP-INFO-PARSE-001", Level.ADVISORY, "https://www.jsonrpc.org/specification#error_object")

@@ -13,9 +13,9 @@ from portico.conductor.permissions.rule_preview import preview_rule
 from portico.config.setting_descriptions import SettingDescription
 from portico.domain.catalog import DownloadEntry, SkillEntry
 from portico.domain.errors import InvalidInput
+from portico.doors.api.board_calls import BoardCalls
 from portico.doors.api.error_interceptor import ErrorInterceptor
 from portico.doors.api.json_codec import BoundedJsonCodec
-from portico.doors.api.prompt_calls import PromptCalls
 from portico.doors.api.session_calls import Context
 from portico.doors.api.session_messages import page_size, require_session_id
 from portico.doors.api.streams import merge_streams
@@ -28,7 +28,7 @@ MAX_REQUEST_BYTES = 48 * 1024 * 1024
 """Fits a prompt with the largest attachments; a larger request is refused."""
 
 
-class ApiService(PromptCalls):
+class ApiService(BoardCalls):
     """AgentService of this host."""
 
     async def get_server_info(

@@ -5,6 +5,8 @@ from typing import IO, TextIO
 
 from portico.doors.terminal.labels import display_width
 
+CLEAR_SCREEN = "\x1b[H\x1b[2J\x1b[3J"
+
 
 def is_plain_output(output: TextIO, term: str) -> bool:
     """Whether an output takes text only: a file, a pipe, or a terminal that cannot move its cursor."""

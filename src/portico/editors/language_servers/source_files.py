@@ -6,6 +6,7 @@ apply, a restore, or the person's own editor.
 
 import os
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,20 +60,9 @@ class TreeSnapshot:
         return changed | {Path(path): DELETED for path in known.keys() - found.keys()}
 
     def _scan(self, folder: str) -> Iterator[tuple[str, _Facts]]:
-        waiting, seen = [folder], 0
-        while waiting and seen < MOST_FILES:
-            try:
-                entries = os.scandir(waiting.pop())
-            except OSError:
-                continue
-            with entries:
-                for entry in entries:
-                    seen += 1
-                    if entry.is_dir(follow_symlinks=False):
-                        if not _is_skipped(entry):
-                            waiting.append(entry.path)
-                    elif self._matters(entry.name) and (facts := _facts(entry)) is not None:
-                        yield entry.path, facts
+        for entry in _walk(folder, MOST_FILES):
+            if self._matters(entry.name) and (facts := _facts(entry)) is not None:
+                yield entry.path, facts
 
     def _matters(self, name: str) -> bool:
         return (
@@ -85,21 +75,27 @@ class TreeSnapshot:
 def count_suffixes(root: Path, suffixes: frozenset[str], *, most: int = 20_000) -> dict[str, int]:
     """How many files of each kind a tree has, as far as it is looked at. Blocks."""
     counts: dict[str, int] = {}
-    waiting, seen = [str(root)], 0
+    for entry in _walk(str(root), most):
+        if (suffix := Path(entry.name).suffix.lower()) in suffixes:
+            counts[suffix] = counts.get(suffix, 0) + 1
+    return counts
+
+
+def _walk(root: str, most: int) -> "Iterator[os.DirEntry[str]]":
+    """Entries of a tree that are no folders, those near its root first, until `most` entries were seen."""
+    waiting, seen = deque([root]), 0
     while waiting and seen < most:
         try:
-            entries = os.scandir(waiting.pop(0))
+            entries = os.scandir(waiting.popleft())
         except OSError:
             continue
         with entries:
             for entry in entries:
                 seen += 1
-                if entry.is_dir(follow_symlinks=False):
-                    if not _is_skipped(entry):
-                        waiting.append(entry.path)
-                elif (suffix := Path(entry.name).suffix.lower()) in suffixes:
-                    counts[suffix] = counts.get(suffix, 0) + 1
-    return counts
+                if not entry.is_dir(follow_symlinks=False):
+                    yield entry
+                elif not _is_skipped(entry):
+                    waiting.append(entry.path)
 
 
 def environment_stamp(tree: Path, workspace: Path) -> tuple[int, ...]:

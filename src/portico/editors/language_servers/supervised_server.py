@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from portico.domain.errors import LanguageServerFailed
-from portico.editors.language_servers.memory import used_megabytes
 from portico.editors.language_servers.server import LanguageServer
 from portico.editors.language_servers.specification import ServerCommand
 from portico.editors.language_servers.tree_sync import TreeSync
+from portico.processes.descendants import descendants
 from portico.sessions.ports import Clock
 
 log = logging.getLogger(__name__)
@@ -22,6 +24,10 @@ _UNPUNISHED = 2
 
 Prepare = Callable[[], Awaitable[ServerCommand]]
 Launch = Callable[[ServerCommand], Awaitable[LanguageServer]]
+
+
+_KIB = 1024
+_PROC, _PS = Path("/proc"), Path("/bin/ps")
 
 
 class SupervisedServer:
@@ -142,3 +148,27 @@ class SupervisedServer:
             if not self.busy and self._clock.monotonic() - self.last_used > IDLE_SECONDS:
                 await self.end()
                 return
+
+
+def used_megabytes(pid: int) -> int:
+    """Resident memory of a process and its descendants; 0 where the system does not tell. Blocks."""
+    if _PROC.is_dir():
+        pids = [pid, *(process.pid for process in descendants(pid))]
+        return sum(map(_resident_kib, pids)) // _KIB
+    if _PS.exists():
+        # The program leads its process group, and what it starts is in there too.
+        told = subprocess.run(
+            (str(_PS), "-o", "rss=", "-g", str(pid)), capture_output=True, text=True, check=False
+        )
+        return sum(int(word) for word in told.stdout.split() if word.isdecimal()) // _KIB
+    return 0
+
+
+def _resident_kib(pid: int) -> int:
+    try:
+        for line in (_PROC / str(pid) / "status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return 0

@@ -2,13 +2,21 @@
 
 import asyncio
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from portico.porter.commands.code_references import find_references
+from portico.acp import _schema as schema
+from portico.acp.extensions import ServerMeta, from_meta
+from portico.mcp.client import McpClient
+from portico.mcp.client_transport import McpServerFailed
 from portico.porter.commands.command import SlashCommand, usage_error
 from portico.porter.markdown import code_block, count, inline_code, shortened
+from portico.porter.mcp_program import PORTER, open_program
+from portico.porter.mcp_requests import ServerRequests
 from portico.porter.search.symbol import Symbol, SymbolDefinition
 from portico.porter.search.symbol_patterns import ANY_DEFINITION
 from portico.porter.search.symbol_report import SymbolReport, build_report
@@ -16,11 +24,16 @@ from portico.porter.search.text_search import TextMatch, TextQuery, search
 from portico.porter.tool_call import ToolCallDetails
 from portico.porter.turn import PorterTurn
 from portico.porter.workspace import Workspace, first_word
+from portico.rpc.messages import RpcError
 
 _MAX_OCCURRENCES = 5000
 _MAX_DEFINITIONS = 8
 _MAX_PLACES = 10
 _DEFINING_WORD = re.compile(ANY_DEFINITION)
+
+
+_CODE_SERVER = "portico-code"
+_PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d+):\d+(?:  (?P<text>.*))?")
 
 
 async def run(turn: PorterTurn, argument: str) -> None:
@@ -52,7 +65,7 @@ async def _with_exact_uses(turn: PorterTurn, symbol: Symbol, known: SymbolReport
     """The report with the uses that a language server knows, where it knows them: by meaning, not by name."""
     if len(known.definitions) != 1:
         return known
-    uses = await find_references(turn, symbol, known.definitions[0])
+    uses = await _find_references(turn, symbol, known.definitions[0])
     return known if uses is None else msgspec.structs.replace(known, uses=uses, mentions=[], cut=False)
 
 
@@ -149,6 +162,55 @@ def _place(path: Path, line: int, workspace: Workspace) -> str:
 def _all_places(known: SymbolReport) -> list[tuple[Path, int]]:
     defined = [(definition.path, definition.line) for definition in known.definitions]
     return list(dict.fromkeys([*defined, *((use.path, use.line) for use in known.uses)]))
+
+
+async def _find_references(
+    turn: PorterTurn, symbol: Symbol, definition: SymbolDefinition
+) -> list[TextMatch] | None:
+    """The uses of what is defined at a place; None if no language server can tell."""
+    server = _code_server(turn)
+    if server is None:
+        return None
+    requests = ServerRequests((turn.workspace.root,), can_ask=False)
+    try:
+        transport = await open_program(server, turn.workspace.root, turn.environ, requests)
+        client = McpClient(server.name, transport, requests, PORTER)
+        try:
+            await client.begin()
+            arguments = {"path": str(definition.path), "line": definition.line, "symbol": symbol.name}
+            called = await client.call("references", arguments, _nothing_asked)
+        finally:
+            await client.close()
+    except (McpServerFailed, RpcError):
+        return None
+    told = "\n".join(part.text or "" for part in called.content)
+    return None if called.is_error else list(_reported_places(told, turn, definition)) or None
+
+
+def _code_server(turn: PorterTurn) -> schema.McpServer | None:
+    """The server of the code tools, if it is Portico's own."""
+    servers = turn.session.parameters.mcp_servers
+    return next(
+        (
+            server
+            for server in servers
+            if server.name == _CODE_SERVER and server.command and from_meta(server.meta, ServerMeta).trusted
+        ),
+        None,
+    )
+
+
+def _reported_places(told: str, turn: PorterTurn, definition: SymbolDefinition) -> Iterator[TextMatch]:
+    for line in told.split("\n"):
+        if (found := _PLACE.fullmatch(line)) is not None:
+            path = turn.workspace.root / found["path"]
+            if (path, int(found["line"])) != (definition.path, definition.line):
+                yield TextMatch(path, int(found["line"]), found["text"] or "")
+
+
+@contextmanager
+def _nothing_asked(*_: Any) -> Iterator[None]:
+    yield
 
 
 COMMAND = SlashCommand(

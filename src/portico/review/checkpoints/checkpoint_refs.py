@@ -4,11 +4,12 @@ Commits and refs are written and read as files, in git's own formats: that takes
 checkpoint would otherwise need three. Git is asked about commits that it has packed, and in stores with reftables.
 """
 
+import asyncio
 import hashlib
 import os
 import secrets
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -45,6 +46,20 @@ class CheckpointRefs:
         commands = "".join(f"delete {_REFS}/{each.id}\n" for each in checkpoints)
         await self._git.run("update-ref", "--stdin", given=commands.encode())
 
+    async def newest(self, *, watch: bool = True) -> Checkpoint | None:
+        """The newest checkpoint, or the newest that is no `watch`; the older ones are not read."""
+        found = None if self._has_reftables else await run_to_end(lambda _: self._read_newest(watch=watch))
+        if found is None:
+            found = next((one for one in await self.list() if watch or not one.watch), None)
+        return found
+
+    async def ids(self) -> tuple[str, ...]:
+        """IDs of all checkpoints, newest first, without reading one."""
+        if not self._has_reftables:
+            return await asyncio.to_thread(self._list_files)
+        words = ("for-each-ref", "--sort=-refname", "--format=%(refname:lstrip=2)", _REFS)
+        return tuple((await self._git.run(*words)).text.split())
+
     async def list(self) -> tuple[Checkpoint, ...]:
         """All checkpoints, newest first."""
         found = None if self._has_reftables else await run_to_end(lambda _: self._read_files())
@@ -74,20 +89,37 @@ class CheckpointRefs:
 
     def _read_files(self) -> tuple[Checkpoint, ...] | None:
         """All checkpoints, or None if git must be asked: a commit is in a pack or cannot be read."""
-        commits = self._packed_refs()
-        if self._folder.is_dir():
-            for place in self._folder.iterdir():
-                if place.suffix != ".lock":
-                    commits[place.name] = place.read_text().strip()
-        found = []
-        for _, name in sorted(commits.items(), reverse=True):
+        try:
+            return tuple(self._read_commits())
+        except (OSError, zlib.error):
+            return None
+
+    def _read_newest(self, *, watch: bool) -> Checkpoint | None:
+        """The newest checkpoint; None if there is none, or git must be asked."""
+        try:
+            return next((one for one in self._read_commits() if watch or not one.watch), None)
+        except (OSError, zlib.error):
+            return None
+
+    def _read_commits(self) -> Iterator[Checkpoint]:
+        """Checkpoints from commits that are files, newest first."""
+        packed = self._packed_refs()
+        for name in self._list_files():
             try:
-                data = zlib.decompress(self._commit_path(name).read_bytes())
-            except (OSError, zlib.error):
-                return None
-            message = data[data.index(b"\n\n") + 2 :]
-            found.append(codecs.decode_json(message, Checkpoint))
-        return tuple(found)
+                commit = (self._folder / name).read_text().strip()
+            except FileNotFoundError:
+                commit = packed[name]
+            data = zlib.decompress(self._commit_path(commit).read_bytes())
+            yield codecs.decode_json(data[data.index(b"\n\n") + 2 :], Checkpoint)
+
+    def _list_files(self) -> tuple[str, ...]:
+        """IDs, newest first."""
+        loose = [place.name for place in self._folder.iterdir()] if self._folder.is_dir() else []
+        return tuple(
+            sorted(
+                {*self._packed_refs(), *(name for name in loose if not name.endswith(".lock"))}, reverse=True
+            )
+        )
 
     def _packed_refs(self) -> dict[str, str]:
         try:

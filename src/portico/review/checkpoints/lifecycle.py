@@ -27,6 +27,7 @@ from portico.review.checkpoints.snapshot_repository import (
     SnapshotDifference,
     SnapshotIncomplete,
     SnapshotRepository,
+    UnheldFiles,
 )
 from portico.review.files.file_swap import ChangedMeanwhile, FileSwap, SwapStep, SwapTarget, restore_mode
 from portico.review.files.leftovers import JOURNAL
@@ -71,6 +72,7 @@ class Checkpoints:
         self._rollbacks = rollbacks or Rollbacks(folder.with_name("rollbacks"))
         self._step = step
         self._repositories = RepositoryFinder(environ)
+        self._unheld = UnheldFiles()
         self._busy: dict[Path, asyncio.Lock] = {}
 
     async def create(
@@ -79,7 +81,7 @@ class Checkpoints:
         """Take a checkpoint of the workspace. A `hurried` one fails if it takes too long."""
         async with self._opened(workspace) as snapshots:
             snapshot = await snapshots.snapshot(self._bounds, hurried=hurried)
-            return await self._keep(snapshots, snapshot, label, moment, await snapshots.refs.list())
+            return await self._keep(snapshots, snapshot, label, moment)
 
     async def create_if_changed(
         self, workspace: Path, label: str, moment: Moment, *, hurried: bool = False
@@ -87,10 +89,10 @@ class Checkpoints:
         """Take a checkpoint, unless the newest one holds the same state."""
         async with self._opened(workspace) as snapshots:
             snapshot = await snapshots.snapshot(self._bounds, hurried=hurried)
-            listed = await snapshots.refs.list()
-            if any(each.holds(snapshot) for each in [one for one in listed if not one.watch][:1]):
+            newest = await snapshots.refs.newest(watch=False)
+            if newest is not None and newest.holds(snapshot):
                 return None
-            return await self._keep(snapshots, snapshot, label, moment, listed)
+            return await self._keep(snapshots, snapshot, label, moment)
 
     async def watch(self, workspace: Path, label: str) -> Checkpoint:
         """The newest checkpoint if it holds the current state, else a new one to compare with later."""
@@ -98,10 +100,10 @@ class Checkpoints:
             taking = min(self._bounds.taking_seconds, _WATCH_SECONDS)
             bounds = msgspec.structs.replace(self._bounds, taking_seconds=taking)
             snapshot = await snapshots.snapshot(bounds, hurried=True)
-            listed = await snapshots.refs.list()
-            if listed and listed[0].holds(snapshot):
-                return listed[0]
-            return await self._keep(snapshots, snapshot, label, Moment.BEFORE_TURN, listed, watch=True)
+            newest = await snapshots.refs.newest()
+            if newest is not None and newest.holds(snapshot):
+                return newest
+            return await self._keep(snapshots, snapshot, label, Moment.BEFORE_TURN, watch=True)
 
     async def compare(
         self, workspace: Path, checkpoint_id: str, touched: Collection[str]
@@ -265,7 +267,7 @@ class Checkpoints:
     async def _kept(self, snapshots: SnapshotRepository, label: str, moment: Moment) -> Checkpoint:
         """Checkpoint of the current state, without pruning older ones."""
         snapshot = await snapshots.snapshot(self._bounds)
-        checkpoint = self._made(snapshot, label, moment, await snapshots.refs.list())
+        checkpoint = self._made(snapshot, label, moment, await snapshots.refs.newest())
         await snapshots.refs.write(checkpoint)
         return checkpoint
 
@@ -275,22 +277,19 @@ class Checkpoints:
         snapshot: Snapshot,
         label: str,
         moment: Moment,
-        listed: tuple[Checkpoint, ...],
         *,
         watch: bool = False,
     ) -> Checkpoint:
-        made = self._made(snapshot, label, moment, listed)
+        made = self._made(snapshot, label, moment, await snapshots.refs.newest())
         checkpoint = msgspec.structs.replace(made, watch=watch)
         await snapshots.refs.write(checkpoint)
-        await self._prune(snapshots, (checkpoint, *listed))
+        await self._prune(snapshots)
         return checkpoint
 
-    def _made(
-        self, snapshot: Snapshot, label: str, moment: Moment, listed: tuple[Checkpoint, ...]
-    ) -> Checkpoint:
+    def _made(self, snapshot: Snapshot, label: str, moment: Moment, newest: Checkpoint | None) -> Checkpoint:
         at_ms = self._clock.now_ms()
-        if listed:
-            at_ms = max(at_ms, listed[0].at_ms + 1)  # Ids sort by time, also within a millisecond.
+        if newest is not None:
+            at_ms = max(at_ms, newest.at_ms + 1)  # Ids sort by time, also within a millisecond.
         named = tuple(
             OmittedFile(_plain(each.path), each.reason) for each in snapshot.left_out[:_NAMED_LEFT_OUT]
         )
@@ -314,8 +313,13 @@ class Checkpoints:
             suggestion="List the checkpoints of this workspace; old ones are removed after a while.",
         )
 
-    async def _prune(self, snapshots: SnapshotRepository, listed: tuple[Checkpoint, ...]) -> None:
+    async def _prune(self, snapshots: SnapshotRepository) -> None:
         oldest = self._clock.now_ms() - self._retention.milliseconds
+        ids = await snapshots.refs.ids()
+        too_many = len(ids) > self._retention.count + self._retention.slack
+        if not too_many and ids[-1] >= make_session_id(oldest, bytes(7)):  # IDs sort by time.
+            return
+        listed = await snapshots.refs.list()
         gone = [
             each
             for place, each in enumerate(listed)
@@ -335,7 +339,7 @@ class Checkpoints:
             raise InvalidInput(f"{workspace} is not a folder, so it has no checkpoints.")
         name = hashlib.sha256(os.fsencode(real)).hexdigest()[:24]
         folder = self._folder / name
-        return SnapshotRepository(real, folder, self._environ, self._ours, self._repositories)
+        return SnapshotRepository(real, folder, self._environ, self._ours, self._repositories, self._unheld)
 
     def _swap(self, snapshots: SnapshotRepository) -> FileSwap:
         owner = hashlib.sha256(os.fsencode(snapshots.folder)).hexdigest()[:8]

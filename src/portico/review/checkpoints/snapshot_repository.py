@@ -2,17 +2,18 @@
 
 It has its own index, whose stat cache makes the next snapshot cheap. Bytes are stored as they are:
 attributes, filters and line endings of the workspace do not apply. The person's repository decides which
-files are ignored, and is never written to. Each snapshot works on a copy of the index, so a killed process
-leaves no lock behind.
+files are ignored, and is never written to. A snapshot changes only a copy of the index, so a killed process
+leaves no lock behind; if nothing has changed, it makes no copy.
 """
 
 import asyncio
+import hashlib
 import math
 import os
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,13 +21,13 @@ import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.files.private import copy_private, make_private_folder, write_private
-from portico.git.program import Git, path_input
+from portico.git.program import Git, GitResult, path_input
 from portico.git.repository import RepositoryFinder
 from portico.review.checkpoints import permissions
 from portico.review.checkpoints.checkpoint import Snapshot
 from portico.review.checkpoints.checkpoint_refs import CheckpointRefs
 from portico.review.checkpoints.held_files import FileFacts, SnapshotBounds, choose_files, look_at, part_files
-from portico.review.checkpoints.permissions import FilePermissions
+from portico.review.checkpoints.permissions import CurrentPermissions, FilePermissions
 from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.worker_thread import run_to_end
 from portico.review.git.file_lister import inside
@@ -77,11 +78,32 @@ class SnapshotDifference(msgspec.Struct, frozen=True):
 
 
 class _Collected(NamedTuple):
-    """Result of updating an index. `unchanged` if it already held everything."""
+    """How the workspace differs from the index: files that are gone, and those to take. Nothing is written yet."""
 
-    left_out: tuple[OmittedFile, ...]
+    gone: list[str]
+    taken: list[str]
     permissions: str
-    unchanged: bool
+    left_out: tuple[OmittedFile, ...]
+
+
+class UnheldFiles:
+    """Listed files that the index of a snapshot repository lacks, kept until the listing or the index changes.
+
+    Nearly always both are as they were before the last turn, and comparing them takes longer than hashing.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[tuple[str, bytes], set[bytes]]] = {}
+
+    def find(self, folder: Path, index: IndexFile, listed: GitResult) -> set[bytes] | None:
+        known = self._known.get(folder)
+        return known[1] if known is not None and known[0] == self._key(index, listed) else None
+
+    def remember(self, folder: Path, index: IndexFile, listed: GitResult, unheld: set[bytes]) -> None:
+        self._known[folder] = self._key(index, listed), unheld
+
+    def _key(self, index: IndexFile, listed: GitResult) -> tuple[str, bytes]:
+        return index.checksum, hashlib.sha256(listed.output).digest()
 
 
 class SnapshotIncomplete(InvalidInput):
@@ -101,10 +123,12 @@ class SnapshotRepository:
         environ: Mapping[str, str],
         ours: Path,
         repositories: RepositoryFinder,
+        unheld: UnheldFiles,
     ) -> None:
         self.workspace = workspace
         self.folder = folder
         self._repositories = repositories
+        self._unheld_files = unheld
         self._ours = inside(ours, workspace)
         self._environ = environ
         self._store = folder / "store.git"
@@ -138,24 +162,31 @@ class SnapshotRepository:
 
         A snapshot taken `aside`, while files are being written, only saves the next one some work.
         """
+        before = await asyncio.to_thread(IndexFile, self._index)
+        found = await self._collect(before, bounds, hurried=hurried, aside=aside)
+        tree = None
+        if not found.gone and not found.taken:
+            tree = await asyncio.to_thread(self._known_tree, before)
+        if tree is None:
+            tree = await self._write_tree(found, bounds, hurried=hurried)
+        return Snapshot(tree, found.permissions, found.left_out)
+
+    async def _write_tree(self, found: _Collected, bounds: SnapshotBounds, *, hurried: bool) -> str:
+        """Update a copy of the index, write its tree, and keep it for the next snapshot."""
         index = self._store / f"index.{secrets.token_hex(4)}"
-        if self._index.exists():
-            # With its time: git mistrusts its cache for files that are no older than the index.
-            copy_private(self._index, index)
         git = self.git.having(GIT_INDEX_FILE=str(index))
         try:
-            before = await asyncio.to_thread(IndexFile, index)
-            collected = await self._collect(git, index, before, bounds, hurried=hurried, aside=aside)
-            tree = await asyncio.to_thread(self._known_tree, before) if collected.unchanged else None
-            if tree is None:
-                tree = await self._write_tree(git, index)
+            if self._index.exists():
+                # With its time: git mistrusts its cache for files that are no older than the index.
+                await asyncio.to_thread(copy_private, self._index, index)
+            if found.gone:
+                given = path_input(found.gone)
+                await git.run("update-index", "-z", "--force-remove", "--stdin", given=given)
+            await self._take(git, index, found.taken, bounds, hurried=hurried)
+            tree = (await git.run("write-tree")).text
+            await asyncio.to_thread(self._keep_index, index, tree)
         finally:
             index.unlink(missing_ok=True)
-        return Snapshot(tree, collected.permissions, collected.left_out)
-
-    async def _write_tree(self, git: Git, index: Path) -> str:
-        tree = (await git.run("write-tree")).text
-        await asyncio.to_thread(self._keep_index, index, tree)
         return tree
 
     def _keep_index(self, index: Path, tree: str) -> None:
@@ -173,18 +204,16 @@ class SnapshotRepository:
         return tree if checksum == index.checksum and len(tree) in _HASH_LENGTHS else None
 
     async def _collect(
-        self, git: Git, index: Path, before: IndexFile, bounds: SnapshotBounds, *, hurried: bool, aside: bool
-    ) -> "_Collected":
+        self, index: IndexFile, bounds: SnapshotBounds, *, hurried: bool, aside: bool
+    ) -> _Collected:
         second = int(time.time())
         if hurried and self._gave_up_lately(bounds):
             raise self._too_many(bounds)
         try:
             async with asyncio.timeout(bounds.listing_seconds if hurried else None):
-                touched, held, listed = await asyncio.gather(
-                    self._touched(git, before), self._held(git, before), self._listed(git, self.workspace)
-                )
+                touched, listed = await asyncio.gather(self._touched(index), self._listed(self.workspace))
                 changed, gone = touched
-                found = await self._unheld(git, listed, b"", held)
+                found = await self._unheld(index, listed)
                 new, left_out = await asyncio.to_thread(
                     choose_files, self.workspace, found, bounds, without=self._ours
                 )
@@ -193,15 +222,14 @@ class SnapshotRepository:
             raise self._too_many(bounds) from error
         (self.folder / _GAVE_UP).unlink(missing_ok=True)
         looked_at = changed | {path: found[path] for path in new}
+        known = await asyncio.to_thread(permissions.current, self.folder)
+        held = await self._held(index) if known is None else set()
         # Before the index is updated: after a kill, files in the index are not looked at again.
-        kept = await run_to_end(lambda _: self._keep_permissions(held, gone, looked_at, second))
-        if gone:
-            await git.run("update-index", "-z", "--force-remove", "--stdin", given=path_input(gone))
+        kept = await run_to_end(lambda _: self._keep_permissions(known, held, gone, looked_at, second))
         # Git would not see that a file was written once more in the second in which it was taken.
         latest = second - bounds.resting_seconds if aside else math.inf
         taken = [path for path in (*changed, *new) if looked_at[path].at < latest]
-        await self._take(git, index, taken, bounds, hurried=hurried)
-        return _Collected(left_out, kept, unchanged=not gone and not taken)
+        return _Collected(gone, taken, kept, left_out)
 
     def _gave_up_lately(self, bounds: SnapshotBounds) -> bool:
         """Whether listing the files timed out recently, and .gitignore has not changed since."""
@@ -224,9 +252,13 @@ class SnapshotRepository:
         return permissions.load(self.folder, name)
 
     def _keep_permissions(
-        self, held: set[bytes], gone: list[str], looked_at: dict[str, FileFacts], second: int
+        self,
+        known: CurrentPermissions | None,
+        held: set[bytes],
+        gone: list[str],
+        looked_at: dict[str, FileFacts],
+        second: int,
     ) -> str:
-        known = permissions.current(self.folder)
         again = map(os.fsdecode, held) if known is None else known.unsettled
         looked_at = {path: found for path in again if (found := look_at(self.workspace, path))} | looked_at
         before = permissions.first(self.folder) if known is None else known.permissions
@@ -235,11 +267,11 @@ class SnapshotRepository:
         unsettled = tuple(path for path, found in looked_at.items() if found.at >= second)
         return permissions.keep(self.folder, after, unsettled, known)
 
-    async def _touched(self, git: Git, index: IndexFile) -> tuple[dict[str, FileFacts], list[str]]:
+    async def _touched(self, index: IndexFile) -> tuple[dict[str, FileFacts], list[str]]:
         """Files in the index that have changed, and those that are gone."""
         if index.is_empty:
             return {}, []
-        touched = (await git.run("diff-files", "-z", "--name-status", "--no-renames")).names
+        touched = (await self.git.run("diff-files", "-z", "--name-status", "--no-renames")).names
         states = dict(zip(touched[1::2], touched[::2], strict=True))
         there = (path for path, state in states.items() if state != "D")
         changed = {path: found for path in there if (found := look_at(self.workspace, path)) is not None}
@@ -269,30 +301,40 @@ class SnapshotRepository:
         shutil.copy2(index, beside)
         beside.replace(self._index)
 
-    async def _held(self, git: Git, index: IndexFile) -> set[bytes]:
+    async def _held(self, index: IndexFile) -> set[bytes]:
         names = await asyncio.to_thread(index.names)
         if names is not None:
             return names
-        return set((await git.run("ls-files", "-z", "--cached")).raw_names)
+        return set((await self.git.run("ls-files", "-z", "--cached")).raw_names)
 
-    async def _listed(self, git: Git, folder: Path) -> list[bytes]:
+    async def _listed(self, folder: Path) -> GitResult:
         """All files that are not ignored, by the rules of the surrounding repository if there is one."""
         repository = await self._repositories.find(folder)
-        asked = git if repository is None else repository.git.at(folder)
-        return (await asked.run("ls-files", "-z", "--others", "--cached", "--exclude-standard")).raw_names
+        asked = self.git if repository is None else repository.git.at(folder)
+        return await asked.run("ls-files", "-z", "--others", "--cached", "--exclude-standard")
 
-    async def _unheld(
-        self, git: Git, listed: list[bytes], prefix: bytes, held: set[bytes]
-    ) -> dict[str, FileFacts]:
-        """New files among these, including those in nested repositories."""
-        unheld = {prefix + name for name in listed} - held
+    async def _unheld(self, index: IndexFile, listed: GitResult) -> dict[str, FileFacts]:
+        """New files among those listed, including those in nested repositories."""
+        unheld = await asyncio.to_thread(self._unheld_files.find, self.folder, index, listed)
+        if unheld is None:
+            held = await self._held(index)
+            unheld = await asyncio.to_thread(lambda: set(listed.raw_names) - held)
+            self._unheld_files.remember(self.folder, index, listed, unheld)
         if not unheld:
             return {}
         files, inner = await asyncio.to_thread(part_files, self.workspace, map(os.fsdecode, unheld))
-        for path in inner:
-            listed = await self._listed(git, self.workspace / path)
-            files |= await self._unheld(git, listed, os.fsencode(path) + b"/", held)
+        if inner:
+            files |= await self._unheld_inside(inner, await self._held(index))
         return files
+
+    async def _unheld_inside(self, folders: Iterable[str], held: set[bytes]) -> dict[str, FileFacts]:
+        found: dict[str, FileFacts] = {}
+        for folder in folders:
+            listed = await self._listed(self.workspace / folder)
+            unheld = {os.fsencode(f"{folder}/") + name for name in listed.raw_names} - held
+            files, inner = await asyncio.to_thread(part_files, self.workspace, map(os.fsdecode, unheld))
+            found |= files | await self._unheld_inside(inner, held)
+        return found
 
     async def names(self, tree: str) -> set[str]:
         """Paths of all files in a tree."""

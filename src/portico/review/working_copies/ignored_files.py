@@ -24,7 +24,6 @@ from portico.review.files.omitted_file import OmittedFile
 from portico.review.git.file_lister import may_hold_secrets
 from portico.review.working_copies.file_access import set_mode_and_time
 from portico.review.working_copies.initial_copy import WorkingCopyBounds
-from portico.review.working_copies.python_environment import relocate
 from portico.review.working_copies.tree import moved_link
 
 _CERTIFICATES = "cacert.pem"
@@ -38,6 +37,10 @@ _CACHES = {
     ".hypothesis",
     ".import_linter_cache",
 }
+
+
+_LARGEST_BYTES = 256 * 1024
+_MARK = "pyvenv.cfg"
 
 
 class IgnoredCopies(msgspec.Struct, frozen=True):
@@ -139,7 +142,7 @@ class IgnoredFileCopier:
                     if self._copy(path, facts, clone if cloning else read_and_write):
                         taken.append(path)
                 self._check_pace(begun, (len(taken) + 1) / (count + 1))
-            relocate(self._top / name, self._root, self._top)
+            _relocate(self._top / name, self._root, self._top)
         except (_TooMuch, OSError) as error:
             self._drop(self._top / name)
             if isinstance(error, _TooMuch):
@@ -218,3 +221,41 @@ def _is_cache(path: str) -> bool:
     """Whether it is a cache that its program fills again in a new place."""
     parts = path.split("/")
     return parts[-1] in _CACHES and _PACKAGES.isdisjoint(parts)
+
+
+def _relocate(folder: Path, old: Path, new: Path) -> None:
+    """Rewrite paths below `old` to `new` in an environment that was copied to `folder`; do nothing in others."""
+    if not (folder / _MARK).is_file():
+        return
+    before, after = os.fsencode(old), os.fsencode(new)
+    for place in _naming_places(folder):
+        with contextlib.suppress(OSError):
+            data = real_path.read(place, limit=_LARGEST_BYTES)
+            if before in data and b"\0" not in data:
+                modified_ns = real_path.lstat(place).st_mtime_ns
+                with open(real_path.open_file(place, os.O_RDWR), "r+b") as file:  # noqa: PTH123 - of a descriptor
+                    file.write(_replaced(data, before, after))
+                    file.truncate()
+                    file.flush()
+                    os.utime(
+                        file.fileno() if os.utime in os.supports_fd else place, ns=(modified_ns, modified_ns)
+                    )
+
+
+def _naming_places(folder: Path) -> Iterator[Path]:
+    yield folder / _MARK
+    for scripts in ("bin", "Scripts"):
+        yield from (folder / scripts).glob("*")
+    for pattern in ("*.pth", "*.egg-link", "__editable__*.py", "*.dist-info/direct_url.json"):
+        yield from folder.glob(f"lib/python*/site-packages/{pattern}")
+        yield from folder.glob(f"Lib/site-packages/{pattern}")
+
+
+def _replaced(data: bytes, before: bytes, after: bytes) -> bytes:
+    """Replace a path where it ends, so that a longer name with the same beginning stays."""
+    parts = data.split(before)
+    joined = parts[0]
+    for part in parts[1:]:
+        ends = not part or part[:1] in b"/\\\"' \r\n\t:;)"
+        joined += (after if ends else before) + part
+    return joined

@@ -115,6 +115,14 @@ class AgentConnection:
         except BaseException:
             await self.close(grace=0)
             raise
+        if self.info.protocol_version != PROTOCOL_VERSION:
+            await self.close(grace=0)
+            raise AgentReported(
+                f"The agent {self.spec.name} speaks version {self.info.protocol_version} of ACP; "
+                f"Portico speaks version {PROTOCOL_VERSION}.",
+                suggestion="Install a version of the agent that speaks it.",
+                details=self._details(),
+            )
 
     async def new_session(
         self, session: "SessionRuntime", request: acp.NewSessionRequest

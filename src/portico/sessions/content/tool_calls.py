@@ -12,9 +12,16 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.domain.command_line import command_line_of
 from portico.domain.events import AnyPayload, ToolCompleted, ToolStarted, ToolUpdated
-from portico.domain.values import DiffPart, Location, TerminalOutput, TerminalPart
+from portico.domain.values import (
+    DiffPart,
+    Location,
+    TerminalOutput,
+    TerminalPart,
+    TextGrowth,
+    TextPart,
+    ToolPart,
+)
 from portico.sessions.content import translation
-from portico.sessions.content.output_delta import output_delta
 from portico.sessions.ports import Clock
 
 MAX_TERMINAL_CHARACTERS = 1_000_000
@@ -22,6 +29,12 @@ MAX_WRITTEN_CHARACTERS = 256 * 1024
 _AnyCall = TypeVar("_AnyCall", acp.ToolCall | acp.ToolCallProgress, acp.ToolCall | acp.ToolCallUpdate)
 _Call = acp.ToolCall | acp.ToolCallUpdate
 _ABOUT = ("title", "name", "kind", "content", "locations", "raw_input")
+
+
+_WORTHWHILE = 256
+"""Smallest number of repeated characters that is worth a delta."""
+_DROPPED = 64
+"""Largest number of characters at the end that may be replaced, such as a closing fence."""
 
 
 class _CommandCard(msgspec.Struct):
@@ -238,3 +251,30 @@ def _without_repeated_content(update: ToolUpdated, earlier: _Call | None) -> Too
         return update
     grown = output_delta(translation.tool_parts(earlier.content), update.content)
     return update if grown is None else msgspec.structs.replace(update, content=None, grown=grown)
+
+
+def output_delta(before: tuple[ToolPart, ...], now: tuple[ToolPart, ...]) -> TextGrowth | None:
+    """The text appended to the last text; None if the content changed in another way, or is short."""
+    match before, now:
+        case (*others, TextPart(text=old)), (*same, TextPart(text=new)) if others == same:
+            return _continued(old, new)
+        case _:
+            return None
+
+
+def _continued(old: str, new: str) -> TextGrowth | None:
+    kept = len(old) if new.startswith(old) else _kept(old, new)
+    taken_off = old[kept:]
+    if kept < _WORTHWHILE or any(letter > "\uffff" for letter in taken_off):
+        return None
+    return TextGrowth(text=new[kept:], dropped=len(taken_off))
+
+
+def _kept(old: str, new: str) -> int:
+    """Length of the common prefix, if it is all but the last few characters; zero otherwise."""
+    kept = max(len(old) - _DROPPED, 0)
+    if not new.startswith(old[:kept]):
+        return 0
+    while kept < min(len(old), len(new)) and old[kept] == new[kept]:
+        kept += 1
+    return kept

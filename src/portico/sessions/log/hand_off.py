@@ -3,7 +3,8 @@
 It has a bounded length, the same events give the same text, and what looks like a secret is hidden.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
 
 from portico.domain.events import (
     AnyPayload,
@@ -28,8 +29,7 @@ from portico.domain.redaction import plain_line
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
 from portico.domain.turns import TurnState
-from portico.domain.values import PlanEntry, TodoItem
-from portico.sessions.log.touched_files import TouchedFiles
+from portico.domain.values import DiffPart, Location, PlanEntry, TodoItem, ToolKind, ToolPart
 from portico.sessions.log.watch import read_all
 from portico.sessions.ports import Store
 
@@ -51,6 +51,43 @@ _WRITES: dict[ReviewMode, str] = {
     "branch": "changes go to a branch of their own",
     "worktree": "changes go to a worktree of their own",
 }
+
+
+_CHANGES: dict[ToolKind, str] = {"edit": "edited", "delete": "deleted", "move": "moved"}
+
+
+class _TouchedFiles:
+    def __init__(self, workspace: str) -> None:
+        self._workspace = workspace
+        self._calls: dict[str, tuple[ToolKind, tuple[str, ...]]] = {}
+        """Running calls: their kind and files."""
+        self._files: dict[str, str] = {}
+
+    def add(self, payload: ToolStarted | ToolUpdated | ToolCompleted) -> None:
+        kind, paths = self._calls.pop(payload.tool_id, ("other", ()))
+        kind = payload.tool_kind or kind
+        paths = _paths(payload.content or (), payload.locations or ()) or paths
+        if not isinstance(payload, ToolCompleted):
+            self._calls[payload.tool_id] = (kind, paths)
+        elif payload.success and kind in _CHANGES:
+            for path in paths:
+                self._files.pop(path, None)
+                self._files[path] = _CHANGES[kind]
+
+    def lines(self, limit: int) -> list[str]:
+        """The files that were changed last, and how."""
+        newest = list(self._files.items())[-limit:]
+        more = len(self._files) - len(newest)
+        return [
+            *(f"{self._short(path)} ({change})" for path, change in newest),
+            *([f"and {more} more"] if more else []),
+        ]
+
+    def _short(self, path: str) -> str:
+        try:
+            return str(PurePath(path).relative_to(self._workspace))
+        except ValueError:
+            return path
 
 
 def continued_from(source: SessionSummary, mode: ReviewMode, summary: str) -> Notice:
@@ -106,7 +143,7 @@ class HandOff:
         self._todos: tuple[TodoItem, ...] = ()
         self._asked: dict[str, str] = {}
         self._requested: dict[str, str] = {}
-        self._files = TouchedFiles(source.workspace)
+        self._files = _TouchedFiles(source.workspace)
         self._proposals: dict[str, ProposalUpdated] = {}
         self._answer = ""
         self._ended: TurnEnded | None = None
@@ -229,3 +266,9 @@ def _quote(text: str) -> str:
     """Words of the person or the agent, line by line, so that none can pass for a heading of this summary."""
     lines = [plain_line(line, _GOAL) for line in text.strip().splitlines()]
     return "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+def _paths(content: Sequence[ToolPart], locations: Sequence[Location]) -> tuple[str, ...]:
+    """The files of the diffs of a call; without diffs, its places."""
+    diffs = tuple(part.path for part in content if isinstance(part, DiffPart))
+    return diffs or tuple(dict.fromkeys(place.path for place in locations))

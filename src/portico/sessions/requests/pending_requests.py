@@ -39,6 +39,7 @@ class PendingRequests:
         self.questions = PendingQuestions(asked)
         self._session = session
         self._recorded = asyncio.Event()
+        self._is_stopping = False
 
     @property
     def serve(self) -> Mapping[str, MethodHandler]:
@@ -128,16 +129,21 @@ class PendingRequests:
             )
         )
 
-    def cancel_all(self) -> None:
-        """Cancel every open request, because the turn is being stopped."""
+    def stop(self) -> None:
+        """Cancel every open request, and those that still come, because the turn is being stopped."""
+        self._is_stopping = True
+        self._cancel_all()
+
+    def _cancel_all(self) -> None:
         self.permissions.cancel_all()
         self.questions.cancel_all()
 
     async def end(self) -> None:
         """Cancel what is still open at the end of a turn, and wait until the log has it."""
-        self.cancel_all()
+        self._cancel_all()
         while self.permissions.has_answers or self.questions.has_answers:
             await self._recorded.wait()
+        self._is_stopping = False
 
     async def _await_person(self, question: events.AnyPayload, answer_unattended: Callable[[], None]) -> None:
         """Write the request to the disk before anyone sees it. Outside a turn it is answered unattended."""
@@ -145,6 +151,10 @@ class PendingRequests:
         if not session.status.state.active:
             session.journal.record(question)
             answer_unattended()
+            return
+        if self._is_stopping:
+            session.journal.record(question)
+            self._cancel_all()
             return
         payloads = [question]
         if session.status.state in _WORKING:

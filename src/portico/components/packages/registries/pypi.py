@@ -5,6 +5,8 @@ without compiled parts is preferred, because it has the files as they are import
 """
 
 import asyncio
+import configparser
+import sys
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,14 +20,23 @@ from portico.components.packages.cache import PackageArchive, check_checksums
 from portico.components.packages.errors import PackageNotFound, PackageRefused
 from portico.components.packages.package import PackageName, normalize_python
 from portico.components.packages.registries.archive_file import PackageQuery
-from portico.components.packages.registries.http_source import HttpSource, without_login
-from portico.components.packages.registries.pip_settings import read_pip_settings
+from portico.components.packages.registries.http_source import HttpSettings, HttpSource, without_login
 from portico.components.packages.versions.python_version import parse_python_version, satisfies
 from portico.domain import codecs
 
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 _LARGEST_INDEX = 64 * 1024 * 1024
 _SDIST_ENDINGS = (".tar.gz", ".zip")
+
+
+_DEFAULT_INDEX = "https://pypi.org/simple"
+
+
+class PipSettings(msgspec.Struct, frozen=True):
+    """`indexes` are addresses of simple indexes, the main one first."""
+
+    indexes: tuple[str, ...]
+    http: HttpSettings
 
 
 class IndexedArchive(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,3 +198,57 @@ def _html_rows(text: str) -> list[_Row]:
     links = _Links()
     links.feed(text)
     return links.rows
+
+
+def read_pip_settings(environ: Mapping[str, str]) -> PipSettings:
+    """The settings that pip would use for this user, without those of a workspace. Blocks."""
+    options = _file_options(environ)
+    for name, value in environ.items():
+        if name.startswith("PIP_") and value:
+            options[name[4:].lower().replace("_", "-")] = value
+    index = options.get("index-url", _DEFAULT_INDEX)
+    more = options.get("extra-index-url", "").split()
+    indexes = more if options.get("no-index", "") in ("1", "true", "yes", "on") else [index, *more]
+    proxy = options.get("proxy")
+    return PipSettings(
+        tuple(one.rstrip("/") for one in indexes),
+        HttpSettings(
+            environ=environ,
+            proxies={"http": proxy, "https": proxy} if proxy else None,
+            ca_file=options.get("cert", "") or environ.get("REQUESTS_CA_BUNDLE", ""),
+        ),
+    )
+
+
+def _file_options(environ: Mapping[str, str]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for path in _config_files(environ):
+        parser = configparser.RawConfigParser()
+        try:
+            parser.read(path, encoding="utf-8")
+        except (configparser.Error, UnicodeError):
+            continue
+        for section in ("global", "download"):
+            if parser.has_section(section):
+                options |= {name.replace("_", "-"): value for name, value in parser.items(section) if value}
+    return options
+
+
+def _config_files(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Files in the order in which they are read; later ones win."""
+    named = environ.get("PIP_CONFIG_FILE")
+    if named in ("/dev/null", "nul"):
+        return
+    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
+    if sys.platform == "win32":
+        yield Path(environ.get("APPDATA", str(home))) / "pip" / "pip.ini"
+    else:
+        yield Path("/etc/pip.conf")
+        yield home / ".pip" / "pip.conf"
+        if sys.platform == "darwin":
+            yield home / "Library" / "Application Support" / "pip" / "pip.conf"
+        yield Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "pip" / "pip.conf"
+    if active := environ.get("VIRTUAL_ENV"):
+        yield Path(active) / "pip.conf"
+    if named:
+        yield Path(named)

@@ -14,6 +14,13 @@ from portico.doors.terminal.sanitizer import clean_line
 
 _COMMAND = re.compile(r"/(\S*)\Z")
 _OWN_COMMANDS = (
+    AgentCommand(name="model", description="show or choose the model", hint="NAME"),
+    AgentCommand(name="agent", description="list the agents, or start a session with one", hint="NAME"),
+    AgentCommand(name="new", description="start another session"),
+    AgentCommand(name="clear", description="start another session on a clean screen"),
+    AgentCommand(name="sessions", description="list the sessions of this folder"),
+    AgentCommand(name="resume", description="continue an earlier session", hint="NUMBER or ID"),
+    AgentCommand(name="compact", description="go on with a summary of this session"),
     AgentCommand(name="options", description="show or change the agent's options", hint="NAME VALUE"),
     AgentCommand(
         name="components", description="show or switch components of this session", hint="NAME on|off"
@@ -48,13 +55,18 @@ class ChatCompleter(Completer):
         self._files = files
         self._prompts = prompts
 
+    def _commands(self) -> tuple[AgentCommand, ...]:
+        """The commands of the agent, then those of the chat that it does not have."""
+        theirs = self._status().commands
+        names = {command.name.lstrip("/") for command in theirs}
+        return (*theirs, *(command for command in _OWN_COMMANDS if command.name not in names))
+
     def named(self, text: str) -> ChatPrompt | None:
         """The prompt whose exact name was typed, unless a command has the same name."""
         typed = text.strip()
         if (found := _COMMAND.match(typed)) is None:
             return None
-        commands = (*self._status().commands, *_OWN_COMMANDS)
-        if any(clean_line(command.name).lstrip("/") == found[1] for command in commands):
+        if any(clean_line(command.name).lstrip("/") == found[1] for command in self._commands()):
             return None
         prompts = (prompt for prompt in self._prompts() if prompt.name == found[1])
         return next((prompt for prompt in prompts if prompt.text.strip() not in ("", typed)), None)
@@ -62,7 +74,7 @@ class ChatCompleter(Completer):
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         text = document.text_before_cursor
         if found := _COMMAND.match(text):
-            yield from _commands(found[1], (*self._status().commands, *_OWN_COMMANDS))
+            yield from _commands(found[1], self._commands())
             yield from _kept(found[1], self._prompts())
         elif found := _FILE.search(text):
             for path in self._files.matching(found[1]):

@@ -37,6 +37,16 @@ class LineReader:
         self._buffer = bytearray(rest)
         return line.decode("utf-8", "replace").removesuffix("\r")
 
+    async def read_keys(self) -> str | None:
+        """What arrives next, without waiting for a whole line; None at the end of input."""
+        if not self._buffer and not self._ended:
+            self._ended = not await _read(self.descriptor, self._buffer.extend)
+        if not self._buffer:
+            return None
+        keys = bytes(self._buffer).decode("utf-8", "replace")
+        self._buffer.clear()
+        return keys
+
     def discard_typed_ahead(self) -> None:
         """Discard what was typed before the question."""
         self._buffer.clear()

@@ -1,6 +1,6 @@
-"""Terminal modes: echo on or off, and Ctrl-C as a signal or as a key.
+"""Terminal modes: echo on or off, single keys instead of lines, and Ctrl-C as a signal or as a key.
 
-Echo is off while events are drawn, and on during a question.
+Echo is off while events are drawn, and on while a person types an answer.
 """
 
 import os
@@ -19,6 +19,19 @@ def echo(descriptor: int, *, shown: bool) -> AbstractContextManager[None]:
         import termios
 
         mode[3] = mode[3] | termios.ECHO if shown else mode[3] & ~termios.ECHO
+
+    return _changed(descriptor, change)
+
+
+def single_keys(descriptor: int) -> AbstractContextManager[None]:
+    """Deliver each key at once, without echo. Ctrl-C is still a signal, and Ctrl-Z suspends."""
+
+    def change(mode: list[Any]) -> None:
+        import termios
+
+        mode[3] &= ~(termios.ICANON | termios.ECHO)
+        mode[6] = [*mode[6]]
+        mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
 
     return _changed(descriptor, change)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import assert_never
 
+from portico.domain.costs import merge_usage
 from portico.domain.events import (
     CheckpointCreated,
     CheckpointRestored,
@@ -96,7 +97,7 @@ class PlainRenderer:
             ):
                 self._request(request)
             case UsageUpdated() as usage:
-                self._state.usage = usage
+                self._state.usage = merge_usage(self._state.usage, usage)
             case Notice() as notice:
                 self._notice(notice, event.session_id)
             case ErrorReported() as error:

