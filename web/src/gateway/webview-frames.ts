@@ -96,10 +96,7 @@ export type PageFrame =
   | Frame<"open_file", OpenFilePayload>
   | Frame<"save", SavePayload>
   | Frame<"show_terminal", { readonly sessionId: string; readonly toolId: string }>
-  | Frame<
-      "show_review",
-      { readonly sessionId: string; readonly proposalId: string; readonly path: string }
-    >
+  | Frame<"show_review", { readonly sessionId: string; readonly proposalId: string; readonly path: string }>
   | Frame<"show_tour", { readonly sessionId: string; readonly toolId: string; readonly step: number }>
   | Frame<"reload", null>
   | Frame<"front", { readonly sessionId: string }>
