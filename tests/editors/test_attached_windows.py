@@ -150,7 +150,7 @@ class TestRequests:
         assert desk.outcomes == [
             ("Read the unsaved text of a.py", True, None),
             ("Fix the sum", True, None),
-            ("Look at what is known of a name in a.py", True, None),
+            ("Show information about a name in a.py", True, None),
             ("Run in a terminal: gh auth login", True, None),
         ]
         assert "secret" not in repr(desk.told)

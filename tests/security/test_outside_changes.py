@@ -1,4 +1,4 @@
-"""An agent that must not touch the person's files, and does: the change is shown, and can be put back."""
+"""An agent that must not touch the person's files, and does: the change is shown, and can be restored."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -163,7 +163,7 @@ async def test_what_no_checkpoint_holds_is_shown_with_the_words_that_it_stays(
     assert (notice.paths, notice.level, notice.checkpoint_id) == ((path,), level, None)
     obeyed = path.startswith(".git/") and "refs" not in path
     assert ("look at it before you use git here" in (notice.details or "")) is obeyed
-    assert "cannot be put back" in (notice.details or "")
+    assert "cannot be restored" in (notice.details or "")
 
 
 async def test_a_removed_secret_is_shown_beside_a_file_that_can_be_put_back(
@@ -176,7 +176,7 @@ async def test_a_removed_secret_is_shown_beside_a_file_that_can_be_put_back(
     notice = await told(reviews, work, deed)
     assert notice is not None
     assert notice.paths == (".git/hooks/post-checkout", ".env", "a.txt")
-    assert "removed: .env (not kept, so it cannot be put back)" in (notice.details or "")
+    assert "removed: .env (not kept, so it cannot be restored)" in (notice.details or "")
     assert notice.checkpoint_id is not None
 
 
@@ -228,8 +228,8 @@ async def test_a_confined_agent_in_a_worktree_moves_no_branch_of_the_persons_uns
     assert notice.level == "warning"
     assert notice.checkpoint_id is None
     assert (notice.details or "").splitlines() == [
-        "changed: .git/refs/heads/main (not kept, so it cannot be put back)",
-        "new: .git/refs/heads/planted (not kept, so it cannot be put back)",
+        "changed: .git/refs/heads/main (not kept, so it cannot be restored)",
+        "new: .git/refs/heads/planted (not kept, so it cannot be restored)",
     ]
 
 
@@ -313,7 +313,7 @@ async def test_where_there_are_too_many_files_to_keep_changes_are_shown_all_the_
     notice = await told(reviews, work, lambda folder: write(folder, {"a.txt": "changed\n"}))
     assert notice is not None
     assert (notice.paths, notice.checkpoint_id) == (("a.txt",), None)
-    assert "They cannot be put back: " in (notice.details or "")
+    assert "They cannot be restored: " in (notice.details or "")
 
 
 async def test_a_folder_that_takes_too_long_to_look_through_is_not_waited_for_again(

@@ -1,8 +1,6 @@
-"""What every store promises, run over the one on disk and its in-memory twin alike."""
+"""What every store promises, run over the ones on disk and in a database, and over the in-memory twin alike."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -27,20 +25,12 @@ from portico.domain.session_summary import fold
 from portico.domain.turns import TurnState
 from portico.domain.values import AgentCommand, AgentSession
 from portico.sessions.ports import Store
-from portico.store.sqlite import SqliteStore
-from portico.testing.store import MemoryStore
 from tests.store.support import ALPHA, AT, BETA, deltas, event, opening, session, started
 
 
-@pytest.fixture(params=["sqlite", "memory"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    if request.param == "memory":
-        yield MemoryStore()
-        return
-    store = SqliteStore(tmp_path)
-    await store.open()
-    yield store
-    await store.close()
+@pytest.fixture
+def store(any_store: Store) -> Store:
+    return any_store
 
 
 async def test_what_was_appended_is_read_back_in_order(store: Store) -> None:

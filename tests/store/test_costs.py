@@ -1,8 +1,5 @@
 """What sessions cost: differences of what agents report, by day, model and session."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from portico.domain.costs import Spending, SpendingGrouping, total_spending
@@ -10,22 +7,14 @@ from portico.domain.events import AnyPayload, ConfigUpdated, Event, SessionStart
 from portico.domain.ids import SessionId
 from portico.domain.values import ConfigOption, ForkedFrom
 from portico.sessions.ports import Store
-from portico.store.sqlite import SqliteStore
-from portico.testing.store import MemoryStore
 from tests.store.support import ALPHA, AT, BETA, event, opening
 
 DAY_MS = 86_400_000
 
 
-@pytest.fixture(params=["sqlite", "memory"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    if request.param == "memory":
-        yield MemoryStore()
-        return
-    store = SqliteStore(tmp_path)
-    await store.open()
-    yield store
-    await store.close()
+@pytest.fixture
+def store(any_store: Store) -> Store:
+    return any_store
 
 
 def model(name: str) -> ConfigUpdated:

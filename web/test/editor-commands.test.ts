@@ -24,6 +24,7 @@ test("a session that the editor opens by itself leaves the focus where it is", (
   followCommands(app as unknown as AppModel, {
     showSettings: nothing,
     showHistory: nothing,
+    showBoard: nothing,
     showRequest: nothing,
   });
   obey({ name: "open_session", sessionId: "s-1", quietly: true });

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from portico.agents.sandbox_policy import AppliedSandbox, SandboxPolicy
 from portico.domain.errors import AgentNotFound, ErrorDetails
-from portico.domain.provider_keys import without_provider_keys
+from portico.domain.provider_keys import STORE_VARIABLE, without_provider_keys
 from portico.domain.values import SandboxStatus
 from portico.processes.executables import CannotRun
 from portico.processes.process_group import ProcessGroup, spawn
@@ -69,8 +69,9 @@ class LocalAgentLauncher:
 
 
 def agent_environ(environ: Mapping[str, str], spec: AgentSpec) -> dict[str, str]:
-    """The environment of an agent, which has only the provider keys that it needs."""
-    inherited = environ if spec.keys is None else without_provider_keys(environ, keep=spec.keys)
+    """The environment of an agent, which has only the provider keys that it needs, and never the log's address."""
+    inherited = dict(environ) if spec.keys is None else without_provider_keys(environ, keep=spec.keys)
+    inherited.pop(STORE_VARIABLE, None)
     return {**inherited, **spec.env}
 
 

@@ -17,7 +17,7 @@ def one_of(field: str, value: object) -> Any:
 
 
 def to_enum(kind: type[_Enum], name: str | None) -> _Enum:
-    """The enum value with a name of ours in lower case; UNSPECIFIED for None."""
+    """The enum value for a name in lower case; UNSPECIFIED for None."""
     found: _Enum = kind["UNSPECIFIED" if name is None else name.upper()]
     return found
 

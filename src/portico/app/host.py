@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from portico import __version__
 from portico.agents.process import LocalAgentLauncher
 from portico.agents.sandbox_policy import SandboxPolicy
+from portico.app.event_log import chosen_log
 from portico.app.program_log import configure_log
 from portico.chains.built_in_components import find_code_servers, open_components
 from portico.chains.chained_agents import ChainedAgents
@@ -29,11 +30,12 @@ from portico.sessions.log.recovery import append_events
 from portico.sessions.ports import AgentLauncher, Clock, EditorProvider, Ports, Store
 from portico.sessions.service import SessionService
 from portico.sessions.windows import RecordWindowEvent
-from portico.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from portico.chains.editor_windows import EditorWindows
     from portico.editors.window_registry import AttachedWindows
+    from portico.store.postgres.store import PostgresStore
+    from portico.store.sqlite import SqliteStore
 
 
 _NAMED = 5
@@ -80,7 +82,7 @@ async def open_host(
     """
     configure_log()
     remove_others_access(state_folder(environ))
-    store = SqliteStore(state_folder(environ))
+    store = chosen_log(environ)
     clock = SystemClock()
     await store.open()
     if store.losses or store.damage:
@@ -140,7 +142,7 @@ def _incomplete(problems: Sequence[str]) -> Notice:
     )
 
 
-async def _log_losses(store: SqliteStore, clock: Clock) -> None:
+async def _log_losses(store: "SqliteStore | PostgresStore", clock: Clock) -> None:
     """Add a notice to each session with losses, unless another process has it open."""
     for loss in store.losses:
         lease = None

@@ -1,4 +1,4 @@
-"""Check of a key and its provider, or of a server of the person's own, before anything is stored."""
+"""Check of a key and its provider, or of the person's own server, before anything is stored."""
 
 from collections.abc import Mapping
 

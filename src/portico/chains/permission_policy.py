@@ -1,4 +1,4 @@
-"""The permission policy of an agent: rules of the settings and flags, and whether it is let do everything."""
+"""The permission policy of an agent: rules of the settings and flags, and whether it may do everything without asking."""
 
 import shlex
 import sys

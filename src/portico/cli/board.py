@@ -18,7 +18,13 @@ from portico.doors.terminal.input.permission_prompt import QUIET_SECONDS
 from portico.doors.terminal.input.terminal_mode import single_keys
 from portico.doors.terminal.output import is_plain_output, make_writer
 from portico.doors.terminal.permission_keys import find_keyed_option
-from portico.doors.terminal.render.board_view import BoardFrame, board_lines, card_facts, ordered_cards
+from portico.doors.terminal.render.board_view import (
+    BoardFrame,
+    board_lines,
+    card_facts,
+    ordered_cards,
+    takes_keys,
+)
 from portico.doors.terminal.theme import UNICODE, signs_for
 from portico.processes.signals import END_SIGNALS, on_signals
 from portico.processes.tasks import cancel_and_wait
@@ -208,7 +214,7 @@ class BoardScreen:
         return bool(asked) and now >= self._answerable_at
 
     async def _answer(self, card: BoardCard, keys: str) -> None:
-        if not self._takes_answers(card):
+        if not self._takes_answers(card) or not takes_keys(card):
             return
         request = card.permissions[0]
         if (keyed := find_keyed_option(request, keys)) is None:

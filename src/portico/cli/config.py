@@ -17,7 +17,7 @@ from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.doors.terminal.sanitizer import clean_line
 
-_DESCRIPTION = "Settings of this folder and of yours: the value of each, its owner and its source."
+_DESCRIPTION = "Your settings and those of this folder: the value of each, its owner and its source."
 _EXAMPLES = """examples:
   portico config list
   portico config set maxCostUsd 2.50
@@ -32,7 +32,7 @@ def run(arguments: Sequence[str]) -> int:
     group = CommandGroup("config", _DESCRIPTION, examples=_EXAMPLES)
     listing = group.add("list", "list all settings with their values", _list)
     get = group.add("get", "print the value of a setting", _get, hint=_SEE_LIST)
-    setting = group.add("set", "change a setting of yours, or of this folder", _set, hint=_SEE_LIST)
+    setting = group.add("set", "change a setting, for yourself or for this folder", _set, hint=_SEE_LIST)
     unset = group.add("unset", "remove a setting from its file", _unset, hint=_SEE_LIST)
     path = group.add("path", "print the path of the settings file", _path)
     for parser in (get, setting, unset):

@@ -14,13 +14,13 @@ import msgspec
 
 from portico import __version__
 from portico.agents.registry import AgentRegistry
+from portico.app.event_log import chosen_log
 from portico.app.host import python_program
 from portico.cli.arguments import CommandParser
 from portico.cli.session_options import check_rules
-from portico.config.paths import config_folder, state_folder
+from portico.config.paths import config_folder
 from portico.config.settings import AGENT_VARIABLE, load_settings
 from portico.domain.errors import AgentNotFound, InvalidInput, PorticoError
-from portico.store.sqlite import SqliteStore
 
 _OLDEST_SQLITE = (3, 31)
 _SIGNS = {"ok": "✓", "note": "·", "problem": "✗"}
@@ -76,9 +76,8 @@ def _sqlite() -> DoctorFinding:
 
 
 def _store(environ: Mapping[str, str]) -> Iterator[DoctorFinding]:
-    folder = state_folder(environ)
     try:
-        count, problems = asyncio.run(_open_store(folder))
+        place, count, problems = asyncio.run(_open_store(environ))
     except PorticoError as error:
         yield DoctorFinding("event log", "problem", error.message, error.suggestion)
         return
@@ -88,14 +87,14 @@ def _store(environ: Mapping[str, str]) -> Iterator[DoctorFinding]:
         yield DoctorFinding("event log", "problem", problems[0] + more, hint)
     else:
         sessions = "1 session" if count == 1 else f"{count} sessions"
-        yield DoctorFinding("event log", "ok", f"{sessions}, complete, in {folder}")
+        yield DoctorFinding("event log", "ok", f"{sessions}, complete, in {place}")
 
 
-async def _open_store(folder: Path) -> tuple[int, list[str]]:
-    store = SqliteStore(folder)
+async def _open_store(environ: Mapping[str, str]) -> tuple[str, int, list[str]]:
+    store = chosen_log(environ)
     await store.open()
     try:
-        return len(await store.summaries(limit=1_000_000)), await store.verify()
+        return store.place, len(await store.summaries(limit=1_000_000)), await store.verify()
     finally:
         await store.close()
 

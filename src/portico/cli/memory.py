@@ -1,4 +1,4 @@
-"""`portico memory`: show the notes that agents keep, and take back changes of your own."""
+"""`portico memory`: show the notes that agents keep, and undo changes to your own."""
 
 import argparse
 import difflib
@@ -18,7 +18,7 @@ def run(arguments: Sequence[str]) -> int:
     group = CommandGroup("memory", _DESCRIPTION)
     show = group.add("show", "print the notes of this folder and your own", _show)
     show.add_argument("--cwd", metavar="DIR", default=".", help="folder to work in (default: this one)")
-    group.add("undo", "take back the last change of your own notes, and show it", _undo)
+    group.add("undo", "undo the last change to your own notes, and show it", _undo)
     return group.run(arguments)
 
 

@@ -61,7 +61,7 @@ async def _pull(
     try:
         await pull_model(file, environ, progress, wheels=wheels)
     except asyncio.CancelledError:
-        print("\nPaused. Run the command again to go on with what is missing.", file=sys.stderr)
+        print("\nPaused. Run the command again to continue.", file=sys.stderr)
         raise
     finally:
         progress.end()

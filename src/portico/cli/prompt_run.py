@@ -60,7 +60,7 @@ def add_run_flags(parser: CommandParser) -> None:
     add_value_flags(parser)
     parser.add_argument("--output", metavar="FILE", help="file for the answer, with its provenance")
     parser.add_argument(
-        "--force", action="store_true", help="replace an output file that has another text than a run wrote"
+        "--force", action="store_true", help="overwrite an output file that was edited after a run wrote it"
     )
     add_turn_flags(parser)
     parser.add_argument("--stream", dest="json_stream", action="store_true", help="the same as --json-stream")

@@ -19,7 +19,7 @@ from portico.domain.errors import InvalidInput
 from portico.doors.terminal.sanitizer import clean, clean_line
 
 _DESCRIPTION = (
-    "Agent Skills of you, of this folder and of its packages. Packages' are off until you allow them."
+    "Your Agent Skills, those of this folder and those of its packages, which are off until you allow them."
 )
 _EXAMPLES = """examples:
   portico skills allow fastapi

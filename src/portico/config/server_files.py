@@ -135,5 +135,5 @@ def _unwritable(path: Path, error: OSError) -> StoreFailed:
         return file_failure(error, path)
     return StoreFailed(
         f"{path} cannot be written: {error.strerror or error}.",
-        suggestion="Check the folder and its owner, or set PORTICO_HOME to a folder of yours.",
+        suggestion="Check the folder and its owner, or set PORTICO_HOME to a folder that you own.",
     )

@@ -1,4 +1,4 @@
-"""A recorded JSON-RPC dialogue with a program: every line both ways, and nothing tidied on the way.
+"""A recorded JSON-RPC dialogue with a program: every line both ways, unchanged.
 
 Unlike `portico.rpc.connection`, it can send what no correct peer would, and keeps what no correct peer would send.
 """

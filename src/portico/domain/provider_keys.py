@@ -1,4 +1,4 @@
-"""Environment variables that hold keys of model providers.
+"""Environment variables that hold keys of model providers, or the address of the log with its password.
 
 They go to the agents that need them, and to nothing else that is started.
 """
@@ -6,6 +6,8 @@ They go to the agents that need them, and to nothing else that is started.
 import re
 from collections.abc import Collection, Mapping
 
+STORE_VARIABLE = "PORTICO_STORE"
+"""The database that holds the log; without it, the log is a file of this machine."""
 _PROVIDERS = (
     "ANTHROPIC|CLAUDE|CLAUDE_CODE|OPENAI|AZURE_OPENAI|CODEX|GEMINI|GOOGLE|GOOGLE_GENERATIVE_AI|MISTRAL|CODESTRAL"
     "|GROQ|OPENROUTER|OLLAMA|DEEPSEEK|XAI|GROK|COHERE|CO|TOGETHER|TOGETHERAI|FIREWORKS|CEREBRAS|PERPLEXITY|VOYAGE"
@@ -14,7 +16,7 @@ _PROVIDERS = (
 )
 _KEY = re.compile(
     rf"(?:{_PROVIDERS})_(?:(?:API|ADMIN|SECRET|HUB)_?)?(?:KEY|TOKEN|AUTH_TOKEN|OAUTH_TOKEN|ACCESS_TOKEN)S?"
-    r"|AWS_BEARER_TOKEN_BEDROCK|PORTICO_[A-Z0-9_]+_KEY"
+    rf"|AWS_BEARER_TOKEN_BEDROCK|PORTICO_[A-Z0-9_]+_KEY|{STORE_VARIABLE}"
 )
 
 

@@ -45,7 +45,7 @@ class PathGuard:
                 if place.is_relative_to(base) and _is_denied(place.relative_to(base).parts, access):
                     raise PermissionDenied(
                         f"{path} may hold secrets or belongs to git; agents must not {access} it.",
-                        suggestion="Go on without it, or ask the person for what you need from it.",
+                        suggestion="Continue without it, or ask the person for what you need from it.",
                     )
         return real
 

@@ -64,7 +64,7 @@ _SOUGHT = {
     "definition": "Find a definition",
     "references": "Find references",
     "symbols": "List symbols",
-    "hover": "Look at what is known of a name",
+    "hover": "Show information about a name",
     "diagnostics": "List problems",
 }
 

@@ -26,7 +26,7 @@ FULL = Advice(
 )
 FORBIDDEN = Advice(
     "{path} may not be written.",
-    "Check the owner and the mode of the file and its folder, or set PORTICO_HOME to a folder of yours.",
+    "Check the owner and the mode of the file and its folder, or set PORTICO_HOME to a folder that you own.",
 )
 UNREACHABLE = Advice(
     "{path} cannot be opened.",

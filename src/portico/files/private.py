@@ -80,7 +80,7 @@ def copy_private(source: Path, target: Path) -> None:
 
 
 def remove_others_access(folder: Path) -> None:
-    """Take from others every right in a folder of ours, as far as the system allows. Links are not followed."""
+    """Remove all access of others to one of Portico's folders, as far as the system allows. Links are not followed."""
     if os.name == "nt":
         return
     folders, seen = [folder], 0

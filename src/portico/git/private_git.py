@@ -1,7 +1,7 @@
 """Private git folder over the person's objects, for commands that must not run the repository's filters.
 
 Git runs a filter or merge driver only if a config file names its program, and it reads the config of its git
-folder. This one has a config of ours: the person's line ends, encodings and file modes, and no program. So
+folder. This one has its own config: the person's line ends, encodings and file modes, and no program. So
 there is nothing to run, whatever the repository's config says or becomes in the meantime.
 """
 

@@ -239,7 +239,7 @@ def _notice(
     if beside:
         lines.append("Another session is working in your folder, so these may be its changes.")
     elif problem is not None:
-        lines.append(f"They cannot be put back: {problem}")
+        lines.append(f"They cannot be restored: {problem}")
     least = min(_weight(path, unheld) for path in paths)
     harmless = least == _IGNORED or (beside and least != _GIT)
     return Notice(
@@ -255,8 +255,8 @@ def _notice(
 def _line(path: str, kind: ChangeKind, *, kept: bool) -> str:
     line = f"{kind}: {_plain(path)}"
     if is_git_path(os.fsencode(path)) and not _names_commit(path):
-        return f"{line} (git obeys it and it cannot be put back; look at it before you use git here)"
-    return line if kept else f"{line} (not kept, so it cannot be put back)"
+        return f"{line} (git obeys it and it cannot be restored; look at it before you use git here)"
+    return line if kept else f"{line} (not kept, so it cannot be restored)"
 
 
 def _names_commit(path: str) -> bool:

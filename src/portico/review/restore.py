@@ -26,7 +26,7 @@ class RestoreOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComparedFiles(msgspec.Struct, frozen=True):
-    """Files that differ; `unlisted` counts those beyond the ones that are named."""
+    """Files that differ; `unlisted` counts those that are not named."""
 
     files: tuple[ProposedFile, ...]
     unlisted: int

@@ -26,7 +26,7 @@ async def keep_discoverable(
         try:
             files.put_back(record, token)
         except StoreFailed as failure:
-            log.warning("not put back: %s", failure.message)
+            log.warning("not restored: %s", failure.message)
         await asyncio.sleep(_LOOK_SECONDS)
     log.warning("stopping, since the lock of this server was removed from %s", files.folder)
     stop()

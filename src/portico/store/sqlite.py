@@ -46,6 +46,11 @@ class SqliteStore:
         self.damage: str | None = None
         """Why losses could not be looked for."""
 
+    @property
+    def place(self) -> str:
+        """The folder of the log."""
+        return str(self._folder)
+
     async def open(self) -> None:
         """Create or migrate the database. StoreFailed if it cannot be used."""
         try:

@@ -23,6 +23,7 @@ export function sessionCommands(services: Services): vscode.Disposable[] {
       startSession(services, { mode: ReviewMode.PROPOSAL }),
     ),
     registerCommand("showHistory", services, () => chat.send({ name: "history" })),
+    registerCommand("showBoard", services, () => chat.send({ name: "board" })),
     registerCommand("showSettings", services, () => chat.send({ name: "settings" })),
     registerSessionCommand("openSession", services, (sessionId) =>
       chat.send({ name: "open_session", sessionId }),

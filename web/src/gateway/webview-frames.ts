@@ -86,7 +86,8 @@ export type EditorCommand =
   | { readonly name: "show_ask"; readonly sessionId: string }
   | { readonly name: "connect_model" }
   | { readonly name: "settings" }
-  | { readonly name: "history" };
+  | { readonly name: "history" }
+  | { readonly name: "board" };
 
 export type PageFrame =
   | Frame<"call", CallPayload>

@@ -71,7 +71,7 @@ async def permit_command(proxy: Proxy, line: TerminalCommandLine) -> None:
     question = acp.RequestPermissionRequest(session_id=line.session_id, tool_call=call, options=_OPTIONS)
     if await request_permission(proxy.node, question) != _ALLOW:
         raise ToolFailure(
-            "The person did not agree, so the command was not run. Go on without it, or ask why."
+            "The person did not agree, so the command was not run. Continue without it, or ask why."
         )
 
 

@@ -129,7 +129,7 @@ class CodeIntelligence(McpProxy):
         window = lookups.window()
         if window is None:
             raise ToolFailure(
-                "The person has closed the editor with the terminal. Go on with your own tools."
+                "The person has closed the editor with the terminal. Continue with your own tools."
             )
         return await run_in_terminal(self.node, session, paths, window, call)
 

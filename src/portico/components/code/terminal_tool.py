@@ -37,7 +37,7 @@ async def run_in_terminal(
         raise ToolFailure("The person's editor offers no terminal any more. Ask the person to run it.")
     if await request_permission(node, _question(session.session_id or "", asked, cwd)) != _ALLOW:
         raise ToolFailure(
-            "The person did not agree, so the command was not run. Go on without it, or ask why."
+            "The person did not agree, so the command was not run. Continue without it, or ask why."
         )
     command = TerminalCommand(
         command=asked.command, cwd=cwd, title=asked.terminal.strip() or _TERMINAL, reveal=asked.reveal

@@ -98,7 +98,7 @@ class TreeFiles:
         before = {edit.path: await self._read_or_fail(edit.path) for edit in edits}
         if await request_permission(self._proxy.node, self._question(title, edits, before)) != _ALLOW:
             raise ToolFailure(
-                "The person did not agree, so nothing was changed. Go on without it, or ask why."
+                "The person did not agree, so nothing was changed. Continue without it, or ask why."
             )
         for edit in edits:
             if await self._read_or_fail(edit.path) != before[edit.path]:

@@ -130,7 +130,9 @@ class EditorTools(McpProxy):
         )
         question = acp.RequestPermissionRequest(session_id=session_id, tool_call=call, options=_OPTIONS)
         if await request_permission(self.node, question) != _ALLOW:
-            raise ToolFailure(f"The person did not agree, so {tool.name} was not called. Go on without it.")
+            raise ToolFailure(
+                f"The person did not agree, so {tool.name} was not called. Continue without it."
+            )
 
 
 class _WindowServer:
@@ -160,7 +162,7 @@ class _WindowServer:
         await self._proxy.permit(self._session, announced, call.arguments)
         window = self._proxy.window(self._session)
         if window is None:
-            raise ToolFailure("The person has closed the editor that has this tool. Go on without it.")
+            raise ToolFailure("The person has closed the editor that has this tool. Continue without it.")
         arguments = msgspec.json.encode(call.arguments).decode()
         try:
             result = await window.invoke(

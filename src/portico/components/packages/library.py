@@ -120,7 +120,7 @@ class PackageLibrary:
                 raise RegistryFailed(
                     f"{query.name} {query.version}".rstrip()
                     + " is not on this machine, and no registry is asked.",
-                    suggestion='The settings of the component have "offline". Go on without this package.',
+                    suggestion='The settings of the component have "offline". Continue without this package.',
                 )
             archive = await self._registries[query.name.ecosystem].fetch(query, folder, self._environ)
             return await asyncio.to_thread(self._add, archive)

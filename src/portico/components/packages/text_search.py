@@ -1,4 +1,4 @@
-"""Text search in a package: with ripgrep if it is installed, else with a program of our own.
+"""Text search in a package: with ripgrep if it is installed, else with Portico's own program.
 
 Both run in a process of their own, so that a slow pattern can be stopped, and print the same records.
 """

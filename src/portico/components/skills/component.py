@@ -165,7 +165,7 @@ async def _request_skill_permission(
     """Returns when the person agrees. ToolFailure, for the model, if not."""
     if await request_permission(node, _question(session_id, entry, skill)) != _ALLOW:
         raise ToolFailure(
-            f"The person did not allow the skill {entry.id}. Go on without it; they can allow it with: "
+            f"The person did not allow the skill {entry.id}. Continue without it; they can allow it with: "
             f"portico skills allow {entry.id}"
         )
 

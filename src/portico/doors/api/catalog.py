@@ -108,7 +108,7 @@ class Catalog(Protocol):
         ...
 
     async def find_servers(self) -> Sequence[ModelServerEntry]:
-        """The servers of models on the usual ports of this machine."""
+        """The model servers on the usual ports of this machine."""
         ...
 
     async def models(self, workspace: Path) -> tuple[Sequence[ModelEntry], str]:

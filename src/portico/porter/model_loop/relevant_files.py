@@ -1,4 +1,4 @@
-"""The files that a prompt is about, read before a small model is asked: it would look for them in vain, or not at all."""
+"""Files that a prompt is about, read before a small model is asked, because such models rarely find them."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Servers of models on the usual ports of this machine: Ollama, LM Studio, llama.cpp and vLLM."""
+"""Model servers on the usual ports of this machine: Ollama, LM Studio, llama.cpp and vLLM."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

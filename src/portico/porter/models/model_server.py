@@ -1,4 +1,4 @@
-"""Requests to a server of models for its list of models, which also show whether it accepts a key."""
+"""Requests to a model server for its list of models, which also show whether it accepts a key."""
 
 import json
 import re

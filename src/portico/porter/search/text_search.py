@@ -1,4 +1,4 @@
-"""Searches text in the workspace with ripgrep, git, or a program of our own.
+"""Searches text in the workspace with ripgrep, git, or Porter's own program.
 
 All three have the same command line and output format; if one fails, the next one is used.
 """

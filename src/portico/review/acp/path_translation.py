@@ -215,7 +215,7 @@ def _pair_of(asked: _Opening) -> FolderPair | None:
 
 
 def _changed(message: Message, replacing: PathRewriter) -> Message:
-    """The message with other paths in it, and the very same one if there are none."""
+    """The message with its paths translated; the same object if it has none."""
     if message.method is not None:
         params = bytes(message.params)
         other = replacing(params)

@@ -19,7 +19,7 @@ _IMPOSSIBLE = {errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.ENODATA}
 if sys.platform == "linux":
 
     def copy_attributes(source: Path, target: int, folders: FolderCache | None = None) -> None:
-        """Give a new file what its forerunner has. Where one of both can have none, there is none to give."""
+        """Copy the attributes of the file that is replaced, where both files can have them."""
         try:
             descriptor = real_path.open_file(source, folders=folders)
         except OSError:

@@ -58,7 +58,7 @@ class Proposals:
         source: str | None = None,
         disk: Disk | None = None,
     ) -> Proposal | None:
-        """Propose changes, whose contents are loaded. None if there is nothing to propose, nor was before.
+        """Propose changes, whose contents are loaded. None if there is nothing to propose and no open proposal.
 
         A turn's proposal replaces the open one. A tool's changes are added to the open one, file by file. A
         restore makes a proposal of its own, once for each `source`. Conflicts are looked for on the `disk`,

@@ -22,7 +22,7 @@ class ChangeOperation(StrEnum):
 
     @classmethod
     def between(cls, old: object, new: object) -> "ChangeOperation":
-        """The operation that turns one file into another; a side is None where there is no file."""
+        """The operation that turns one file into another; None stands for no file."""
         if old is None:
             return cls.CREATE
         return cls.DELETE if new is None else cls.UPDATE

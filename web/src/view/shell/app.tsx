@@ -30,12 +30,14 @@ import { FailureToast, RemovalToasts } from "./toasts";
 import { useWideLayout } from "./wide-layout";
 import { IconButton } from "../timeline/elements";
 
+const BoardDialog = lazy(() => import("../board/board-dialog").then((module) => module.BoardDialog));
 const SettingsDialog = lazy(() => import("./settings").then((module) => module.SettingsDialog));
 
 export function App({ app }: { app: AppModel }) {
   const wide = useWideLayout();
   const history = useHistory(app, wide);
   const part = useSignal<SettingsPage | undefined>(undefined);
+  const board = useSignal(/^#(board|costs)$/.test(location.hash));
   const connects = connectDialogOpen(app.gateway);
   const front = app.front.value;
 
@@ -56,6 +58,7 @@ export function App({ app }: { app: AppModel }) {
       followCommands(app, {
         showSettings: () => (part.value = "settings"),
         showHistory: () => history.toggle(),
+        showBoard: () => (board.value = true),
         showRequest: () => showWaiting(app.front.peek()),
       }),
     [app, wide],
@@ -75,6 +78,7 @@ export function App({ app }: { app: AppModel }) {
           <div class="p-top-buttons">
             <IconButton icon="add" label="New session" act={() => void startSession(app, "")} />
             <IconButton icon="history" label="History" expanded={history.open} act={() => history.toggle()} />
+            <IconButton icon="project" label="All sessions" act={() => (board.value = true)} />
             <IconButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
           </div>
         )}
@@ -103,6 +107,7 @@ export function App({ app }: { app: AppModel }) {
           onLeave={() => (connects.value = false)}
         />
       )}
+      {board.value && <BoardDialog app={app} onLeave={() => (board.value = false)} />}
       {part.value !== undefined && (
         <SettingsDialog app={app} part={part.value} onLeave={() => (part.value = undefined)} />
       )}

@@ -13,6 +13,7 @@ import { isConnected } from "../../model/reconnector";
 export interface CommandTargets {
   readonly showSettings: () => void;
   readonly showHistory: () => void;
+  readonly showBoard: () => void;
   readonly showRequest: () => void;
 }
 
@@ -70,6 +71,9 @@ async function runCommand(app: AppModel, places: CommandTargets, command: Editor
       break;
     case "history":
       places.showHistory();
+      break;
+    case "board":
+      places.showBoard();
       break;
   }
 }

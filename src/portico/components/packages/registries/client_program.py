@@ -1,4 +1,4 @@
-"""Runs the client of a registry (npm, cargo, go) for one download, in an empty folder of ours.
+"""Runs the client of a registry (npm, cargo, go) for one download, in an empty private folder.
 
 There it finds only the user's own configuration, never that of a workspace. No client is called in a way that would
 run code of a package.
@@ -56,7 +56,7 @@ async def run_client(
     except TimeoutError as error:
         raise RegistryFailed(
             f"{command[0]} did not deliver the package within {seconds:g} s.",
-            suggestion="The registry is slow or cannot be reached. Try again later, or go on without it.",
+            suggestion="The registry is slow or cannot be reached. Try again later, or continue without it.",
         ) from error
     finally:
         await group.stop(_GRACE_SECONDS)

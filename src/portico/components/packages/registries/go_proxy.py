@@ -1,4 +1,4 @@
-"""Modules of Go, through go itself.
+"""Go modules, downloaded by go itself.
 
 `go mod download` uses GOPROXY, GOPRIVATE and GOSUMDB as they are configured, verifies the module and builds nothing.
 """

@@ -83,12 +83,12 @@ class HttpSource:
         except StoreFailed as error:
             raise RegistryFailed(
                 f"{shown} did not answer within {self._settings.seconds:g} s.",
-                suggestion="The registry is slow or cannot be reached. Try again later, or go on without it.",
+                suggestion="The registry is slow or cannot be reached. Try again later, or continue without it.",
             ) from error
         except (OSError, HTTPException, ValueError) as error:
             raise RegistryFailed(
                 f"{shown} cannot be read: {_reason(error)}.",
-                suggestion="Check the network and the registry in the client's settings, or go on without it.",
+                suggestion="Check the network and the registry in the client's settings, or continue without it.",
             ) from error
         finally:
             stopped.set()
@@ -182,7 +182,7 @@ def _chunks(stream: BinaryIO, limit: int, seconds: float, stopped: threading.Eve
         if size > limit:
             raise PackageRefused(
                 f"The registry sent more than {limit:,} bytes, which is the limit.",
-                suggestion="Nothing of it was kept. Look for the sources elsewhere, or go on without them.",
+                suggestion="Nothing of it was kept. Look for the sources elsewhere, or continue without them.",
             )
         if stopped.is_set() or time.monotonic() > end:
             raise TimeoutError("it is too slow")

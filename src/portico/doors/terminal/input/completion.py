@@ -20,7 +20,7 @@ _OWN_COMMANDS = (
     AgentCommand(name="clear", description="start another session on a clean screen"),
     AgentCommand(name="sessions", description="list the sessions of this folder"),
     AgentCommand(name="resume", description="continue an earlier session", hint="NUMBER or ID"),
-    AgentCommand(name="compact", description="go on with a summary of this session"),
+    AgentCommand(name="compact", description="continue with a summary of this session"),
     AgentCommand(name="options", description="show or change the agent's options", hint="NAME VALUE"),
     AgentCommand(
         name="components", description="show or switch components of this session", hint="NAME on|off"

@@ -1,4 +1,4 @@
-"""Reader of a tour in the terminal: shows a step at a time, and goes where the person says."""
+"""Reader of a tour in the terminal: shows one step at a time and moves as the person asks."""
 
 import sys
 from collections.abc import Callable

@@ -81,7 +81,7 @@ class _OpenBlock:
         )
 
     def continuation(self) -> "_OpenBlock":
-        """The block that goes on with this one after it was given out."""
+        """The block that continues this one after it was returned."""
         kind: BlockKind = "prose" if self.kind in ("item", "heading") else self.kind
         twin = _OpenBlock(kind, [], self.text_indent)
         twin.header, twin.fence, twin.resumed = self.header, self.fence, True

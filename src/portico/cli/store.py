@@ -1,0 +1,65 @@
+"""`portico store`: copy the log of all sessions from one store to another."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+
+import msgspec
+
+from portico.app.event_log import event_log
+from portico.cli.arguments import CommandGroup, print_json
+from portico.domain.errors import StoreFailed
+from portico.store.transfer import TransferReport, copy_all
+
+_PLACE = "a state folder, or postgresql://USER@HOST/DATABASE"
+
+
+def run(arguments: Sequence[str]) -> int:
+    group = CommandGroup("store", "The place where the log of all sessions is kept.")
+    copy = group.add("copy", "copy all sessions; run it again to continue or to catch up", _copy)
+    copy.add_argument("source", metavar="FROM", help=_PLACE)
+    copy.add_argument("target", metavar="TO", help=_PLACE)
+    return group.run(arguments)
+
+
+def _copy(flags: argparse.Namespace) -> int:
+    report = asyncio.run(_transfer(flags.source, flags.target, quiet=flags.api))
+    if flags.api:
+        print_json(**msgspec.to_builtins(report))
+    else:
+        print(f"{_described(report)}.")
+        for problem in report.problems:
+            print(f"Not copied: {problem}", file=sys.stderr)
+    if report.problems and not flags.api:
+        raise StoreFailed(
+            "Some sessions were not copied.",
+            suggestion="See what is wrong with: portico sessions verify",
+        )
+    return 0
+
+
+async def _transfer(source: str, target: str, *, quiet: bool) -> TransferReport:
+    shows = not quiet and sys.stderr.isatty()
+
+    def show(report: TransferReport) -> None:
+        if shows:
+            print(f"\r{_described(report)} …", end="", file=sys.stderr, flush=True)
+
+    origin, copy = event_log(source, os.environ), event_log(target, os.environ)
+    await origin.open()
+    try:
+        await copy.open()
+        try:
+            return await copy_all(origin, copy, show)
+        finally:
+            await copy.close()
+            if shows:
+                print(file=sys.stderr)
+    finally:
+        await origin.close()
+
+
+def _described(report: TransferReport) -> str:
+    return f"{report.sessions:,} sessions with {report.events:,} events copied, {report.unchanged:,} were there already"
