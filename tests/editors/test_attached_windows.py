@@ -19,6 +19,7 @@ from portico.domain.windows import (
     ReadBuffer,
     TerminalCommand,
     TerminalCommandResult,
+    WindowAbilities,
     WindowEdit,
     WindowEditResult,
     WindowFailure,
@@ -50,7 +51,12 @@ class TestWhichWindow:
             for folder in (tmp_path / "app", inside, tmp_path):
                 assert only(desk, folder).name == "VS Code"
             assert desk.windows.of(beside) is None
+            assert desk.windows.problems.covers(inside)
+            assert not desk.windows.problems.covers(beside)
         assert desk.windows.of(tmp_path / "app") is None
+        assert not desk.windows.problems.covers(inside)
+        async with desk.window(tmp_path / "app", abilities=WindowAbilities(buffers=True)):
+            assert not desk.windows.problems.covers(inside), "it knows no problems"
 
     async def test_of_several_the_focused_one_is_asked_and_else_the_one_used_last(
         self, tmp_path: Path

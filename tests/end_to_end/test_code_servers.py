@@ -20,7 +20,13 @@ def prepare(portico: Portico) -> list[Json]:
     """A workspace with a module and its user, and a turn that breaks the user by changing the module."""
     (portico.workspace / "lib.py").write_text("def greet(name: str) -> str:\n    return name\n")
     (portico.workspace / "main.py").write_text('from lib import greet\n\nprint(greet("you"))\n')
+    (portico.workspace / "sail.ts").write_text("export function hoist(): void {}\n\nhoist();\n")
+    (portico.workspace / "keel.c").write_text(
+        "static int depth(void) { return 2; }\n\nint keel(void) { return depth(); }\n"
+    )
     return [
+        tool("references", path="sail.ts", line=1, symbol="hoist"),
+        tool("definition", path="keel.c", line=3, symbol="depth"),
         tool("definition", path="main.py", line=3, symbol="greet"),
         tool("problems", path="main.py"),
         {"write": {"path": "lib.py", "content": "def greet(name: int) -> str:\n    return str(name)\n"}},
@@ -29,6 +35,8 @@ def prepare(portico: Portico) -> list[Json]:
 
 
 def check(told: str) -> None:
+    assert "sail.ts:3:1  hoist();" in told
+    assert "keel.c:1:12  static int depth(void)" in told
     assert "lib.py:1:5  def greet(name: str) -> str:" in told
     assert "There are no problems." in told
     assert 'main.py:3:13  error [basedpyright]  Argument of type "Literal' in told

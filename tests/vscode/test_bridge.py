@@ -6,6 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.user_environment import House
+from tests.editors.language_servers.support import real_server_settings
 from tests.support.stream import Json
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT
@@ -160,6 +161,31 @@ async def test_an_agent_asks_the_editor_for_definitions_and_problems(window: Wor
     write = {"write": {"path": "ship.ts", "content": "const length: number = sails();\n"}}
     await chat.tell({"tool": {**edit, "locations": [{"path": str(ship)}], "steps": [write]}})
     await expect(chat.fold(r"Edit ship.ts.*new problem.*solved")).to_be_visible(timeout=60_000)
+
+
+async def test_a_session_with_a_working_copy_hears_about_that_copy_from_language_servers(
+    window: Workbench, house: House
+) -> None:
+    broken = {
+        "rudder.ts": 'const angle: number = "hard a-port";\n',
+        "rudder.py": 'angle: int = "hard a-port"\n',
+        "rudder.c": 'int *angle = "hard a-port";\n',
+    }
+    house.settings({"agent": "scripted", "agents": house.agents, "languageServers": real_server_settings()})
+    try:
+        chat = await window.propose(
+            *({"write": {"path": path, "content": text}} for path, text in broken.items())
+        )
+        await chat.ask(
+            *(
+                {"use_tool": {"server": "portico-code", "name": "problems", "arguments": {"path": path}}}
+                for path in broken
+            )
+        )
+        for words in ("rudder.ts:1:7  error", "rudder.py:1:14  error [basedpyright]", "rudder.c:1:6  "):
+            await expect(chat.answers.last).to_contain_text(words, timeout=90_000)
+    finally:
+        house.settings({"agent": "scripted", "agents": house.agents})
 
 
 async def test_a_command_goes_to_a_terminal_only_when_the_person_agrees(

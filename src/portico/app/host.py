@@ -74,11 +74,12 @@ async def open_host(
     agents: AgentLauncher | None = None,
     *,
     attachable: bool = False,
+    checks_edits: bool = False,
 ) -> AsyncIterator[Host]:
     """A host that has recovered what died, and that ends everything it started.
 
     `agents` starts them; without it they are programs of this machine. Editor windows can be lent to a host that
-    is `attachable`.
+    is `attachable`. With `checks_edits` language servers check what tool calls change.
     """
     configure_log()
     remove_others_access(state_folder(environ))
@@ -108,6 +109,7 @@ async def open_host(
             agents=ChainedAgents(parts, launcher),
             components=ChainComponents(parts),
             code_servers=partial(find_code_servers, parts),
+            checks_edits=checks_edits,
             editors=editors,
             reviews=reviews,
             clock=clock,

@@ -58,12 +58,13 @@ class EditorChain:
         options: EditorChainOptions,
         show: Callable[[Notice], None],
         watch: "ChainTrace | None" = None,
+        workspace: Path | None = None,
     ) -> None:
         self._environ = environ
         self._options = options
         self._show = show
         self._watch = watch
-        self._workspace = Path.cwd()
+        self._workspace = workspace or Path.cwd()
         self._started: list[AgentProcess] = []
         self._components: ComponentRegistry | None = None
         self._sandboxes: SandboxPolicy | None = None

@@ -34,6 +34,7 @@ _DESCRIPTION = """Any agent behind Portico's proxies, as one ACP agent for any e
   portico acp --agent claude
   portico acp --agent-command "my-agent --acp" --proxy my-proxy
   portico acp --mode proposal          changes become a proposal to apply
+  portico acp --connect ws://127.0.0.1:7777/acp   the chain of a server elsewhere
 
 Your editor starts this; see docs/editors.md for how to set up Zed, Neovim, Emacs, JetBrains and Toad.
 Another conductor may start it as one of its proxies; then it runs its proxies, and no agent.
@@ -47,6 +48,9 @@ def run(arguments: Sequence[str]) -> int:
         "--agent", metavar="NAME", help="agent to run (default: the setting agent, else porter)"
     )
     agent.add_argument("--agent-command", metavar="CMD", help='any ACP agent, such as "my-agent --acp"')
+    agent.add_argument(
+        "--connect", metavar="URL", help="chain of a server that runs portico serve, instead of one here"
+    )
     add_chain_flags(parser)
     bare = parser.add_mutually_exclusive_group()
     bare.add_argument("--no-proxies", action="store_true", help="no proxies in front of the agent")
@@ -74,6 +78,10 @@ def run(arguments: Sequence[str]) -> int:
     for flag in ("proxy", "component"):
         if flags.no_proxies and getattr(flags, flag):
             parser.error(f"argument --{flag}: not allowed with argument --no-proxies")
+    if flags.connect is not None:
+        from portico.cli.acp_connect import connect
+
+        return connect(flags.connect, os.environ)
     environ = environ_with_sandbox(flags, os.environ)
     with open_trace(trace_path(flags), environ) as trace:
         watch = None if trace is None else trace.chain()

@@ -36,6 +36,7 @@ from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.input.prompt_blanks import ChatPrompt
 from portico.doors.terminal.labels import notice_text
 from portico.doors.terminal.output import CLEAR_SCREEN, is_plain_output, make_writer
+from portico.doors.terminal.problem_labels import late_problem_lines
 from portico.doors.terminal.render.banner import Welcome, print_welcome
 from portico.doors.terminal.render.renderer import PromptEcho, make_renderer
 from portico.doors.terminal.session import explain_lost_host, terminal_session
@@ -82,7 +83,7 @@ async def _chat(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
     files = await read_attachment_flags(flags)
     with open_trace(trace_path(flags), environ) as trace:
         chain_options = msgspec.structs.replace(chain_options_of(flags), trace=trace)
-        async with open_host(environ, chain_options) as host:
+        async with open_host(environ, chain_options, checks_edits=True) as host:
             sessions = ChatSessions(host, flags, environ)
             options = agent_options_of(flags)
             chat = Chat(host, sessions, await sessions.first(), environ, options=options, wait=flags.wait)
@@ -182,33 +183,37 @@ class Chat:
     async def _read(self, source: ChatInput) -> str | None:
         """The next prompt; None at the end of input or after a signal.
 
-        A turn that another client starts meanwhile is shown; text typed so far is kept.
+        A turn that another client starts meanwhile is shown, and so are problems that a check of an edit finds; text
+        typed so far is kept.
         """
         while True:
             reading = asyncio.create_task(source.read(), name="reading a prompt")
-            theirs = asyncio.create_task(
-                self._turn_of_another_client(), name="watching for turns of other clients"
-            )
+            news = asyncio.create_task(self._next_news(), name="watching for turns and problems")
             end = asyncio.create_task(self._end_requested.wait(), name="waiting for a signal")
             try:
                 async with on_signals(self._end_requested.set, END_SIGNALS):
-                    await asyncio.wait((reading, theirs, end), return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait((reading, news, end), return_when=asyncio.FIRST_COMPLETED)
                 if self._end_requested.is_set():
                     return None
-                if reading.done() or not await theirs:
+                if reading.done() or (event := await news) is None:
                     return await reading
             finally:
-                await cancel_and_wait(reading, theirs, end)
+                await cancel_and_wait(reading, news, end)
+            if lines := late_problem_lines(event, str(self._chosen.workspace)):
+                self._seen = event.seq
+                print(*(f"  {line}" for line in lines), sep="\n")
+                continue
             await self._follow(self._chosen.conversation.follow(), prompts="shown")
 
-    async def _turn_of_another_client(self) -> bool:
-        """Wait until another client starts a turn; False if the session is gone."""
+    async def _next_news(self) -> Event | None:
+        """Wait until another client starts a turn, or an edit turns out to add problems; None if the session is gone."""
         async with aclosing(self._chosen.conversation.watch(after_seq=self._seen)) as events:
             async for event in events:
-                if isinstance(event.payload, PromptSubmitted):
-                    return True
+                lines = late_problem_lines(event, str(self._chosen.workspace))
+                if isinstance(event.payload, PromptSubmitted) or lines:
+                    return event
                 self._status = self._status.after(event)
-        return False
+        return None
 
     async def _go_on_without_server(self) -> None:
         await self._chosen.conversation.close()

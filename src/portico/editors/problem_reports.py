@@ -19,7 +19,8 @@ MOST_PROBLEMS = 200
 class WindowProblems:
     """Implements `sessions.ports.ProblemReports`."""
 
-    def __init__(self) -> None:
+    def __init__(self, covers: Callable[[Path], bool] = lambda _: True) -> None:
+        self.covers = covers
         self._lists: dict[str, tuple[str, tuple[Problem, ...]]] = {}
         self._listeners: dict[object, tuple[PurePath, HearProblems]] = {}
 

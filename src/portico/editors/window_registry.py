@@ -28,7 +28,7 @@ class AttachedWindows:
         self._tell = tell
         self._windows: dict[str, AttachedWindow] = {}
         self._order = itertools.count(1)
-        self.problems = WindowProblems()
+        self.problems = WindowProblems(self._reports_problems)
 
     def of(self, workspace: Path) -> AttachedWindow | None:
         """The focused window of a folder, else the one that was used last."""
@@ -82,6 +82,10 @@ class AttachedWindows:
         if focused and not window.focused:
             window.used = next(self._order)
         window.update_status(unsaved, focused=focused)
+
+    def _reports_problems(self, workspace: Path) -> bool:
+        window = self.of(workspace)
+        return window is not None and window.abilities.lookups
 
     def _attached(self, editor_id: str) -> AttachedWindow:
         window = self._windows.get(editor_id)

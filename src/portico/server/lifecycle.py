@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -23,15 +24,19 @@ from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions
 from portico.client.discovery import RunningServer, UnprovenServer, find_server
 from portico.config.server_files import ServerFiles, ServerRecord
 from portico.domain.errors import InvalidInput, StoreFailed
+from portico.domain.events import Notice
 from portico.domain.timestamps import format_time
 from portico.doors.http.admission import StreamLimit
-from portico.doors.http.app import build_app
+from portico.doors.http.app import ServedDoors, build_app
 from portico.doors.http.asgi import ASGIApp
 from portico.doors.http.page import PageFolder
 from portico.doors.http.server import HttpServer, listen
+from portico.doors.remote_acp.door import RemoteAcpDoor
 from portico.processes.signals import on_signals
 from portico.processes.tasks import cancel_and_wait
+from portico.rpc.streams import ByteStream
 from portico.server.watchdog import keep_discoverable
+from portico.sessions.ports import SessionTimeouts
 
 log = logging.getLogger("portico.server")
 
@@ -127,20 +132,40 @@ async def _open_door(
     """The whole door as an app, over a host of its own."""
     page = PageFolder()
     _begin_log()
-    async with open_host(environ, options.chain, attachable=True) as host:
+    async with open_host(environ, options.chain, attachable=True, checks_edits=True) as host:
         life.host = host
         context = ServiceContext(host=host, options=options, environ=environ, page=page, closing=life.closing)
         async with open_service(context) as service:
-            yield build_app(
-                service=service.app,
-                token=token,
-                page=page,
-                version=__version__,
-                closing=life.closing,
-                life=life,
-                streams=StreamLimit(service.streams),
-                max_body=service.max_body,
-            )
+            remote = RemoteAcpDoor(partial(_run_chain, options, environ), life.closing)
+            try:
+                yield build_app(
+                    doors=ServedDoors(service=service.app, remote=remote),
+                    token=token,
+                    page=page,
+                    version=__version__,
+                    closing=life.closing,
+                    life=life,
+                    streams=StreamLimit(service.streams),
+                    max_body=service.max_body,
+                )
+            finally:
+                await remote.close()
+
+
+async def _run_chain(options: ServerOptions, environ: Mapping[str, str], client: ByteStream) -> None:
+    """Run a chain like that of `portico acp` for a remote client."""
+    from portico.chains.editor_chain import EditorChain, EditorChainOptions
+    from portico.chains.taps import tap_stream
+
+    def show(notice: Notice) -> None:
+        log.info("remote chain: %s", notice.text)
+
+    flags = EditorChainOptions(start_limit=SessionTimeouts().start, agent=options.agent, chain=options.chain)
+    door = EditorChain(environ, flags, show, workspace=options.workspace)
+    try:
+        await door.chain(tap_stream(client, environ, "editor", "agent")).run()
+    finally:
+        await door.close()
 
 
 class _ServerLife:

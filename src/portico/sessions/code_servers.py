@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from portico.domain.windows import CodeAction, CodeFileEdit, CodeLookup, CodeLookupResult
+from portico.domain.windows import CodeAction, CodeFileEdit, CodeLookup, CodeLookupResult, CodeProblem
 
 
 class CodeTree(msgspec.Struct, frozen=True):
@@ -28,6 +28,10 @@ class CodeServers(Protocol):
     """
 
     async def look_up(self, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult: ...
+
+    async def problems_with(self, tree: CodeTree, path: str, text: str) -> Sequence[CodeProblem]:
+        """The problems that a file would have with another text, in the tree as it is. Questions go first."""
+        ...
 
     async def rename(self, tree: CodeTree, place: CodeLookup, name: str) -> Sequence[CodeFileEdit]:
         """The files as they are after a rename of what stands at a place. Nothing is written."""

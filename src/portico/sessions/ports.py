@@ -343,6 +343,10 @@ HearProblems = Callable[[str, Sequence[Problem]], None]
 class ProblemReports(Protocol):
     """Problems of files, reported whenever they change."""
 
+    def covers(self, workspace: Path) -> bool:
+        """Whether the problems of a workspace are reported now."""
+        ...
+
     def known(self, workspace: Path, path: str) -> Sequence[Problem]:
         """The problems of a file of a workspace that were reported last."""
         ...
@@ -388,4 +392,6 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     problems: ProblemReports | None = None
     components: ComponentCatalog | None = None
     code_servers: FindCodeServers | None = None
+    checks_edits: bool = False
+    """Whether language servers check what tool calls change: where the process goes on after a turn."""
     version: str = ""

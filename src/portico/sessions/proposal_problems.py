@@ -1,10 +1,13 @@
 """Problems that a proposal adds and removes, before it is applied: in its files, and in files that use what it changes.
 
-A language server checks each file twice: as the person has it, and as it is in the session's working copy.
+A language server checks each file twice: as the person has it, and as it is in the session's working copy. The list
+of an attached window counts as well: what it shows already is not new, and what is solved is told in its words.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path, PurePath
 
 import msgspec
@@ -15,6 +18,7 @@ from portico.domain.reviews import ProposedFile
 from portico.domain.session_summary import SessionSummary
 from portico.domain.windows import CodeLocation, CodeLookup
 from portico.sessions.code_servers import CodeServers, CodeTree
+from portico.sessions.code_tree import open_code_tree
 from portico.sessions.content.problem_changes import problems_beyond
 from portico.sessions.ports import Ports
 from portico.sessions.review_actions import ReviewActions
@@ -24,9 +28,7 @@ SECONDS = 90.0
 _NO_COPY = "Problems are known before an apply only in the review modes proposal and worktree."
 _NO_SERVER = "No language server is installed for this folder. See which can be: portico code servers list"
 _LATE = "Some files could not be checked in time."
-
-
-_MOST_FILES = 20
+_MOST_AFFECTED = 20
 _MOST_SYMBOLS = 30
 
 
@@ -50,7 +52,10 @@ async def compare_problems(
     servers = None if ports.code_servers is None else await ports.code_servers(workspace)
     if servers is None:
         return ProposalProblems(revision=proposal.revision, note=_NO_SERVER)
-    check = _Check(servers, _tree(session, ports, None), _tree(session, ports, Path(folder)))
+    before, after = (
+        open_code_tree(ports, session.session_id, workspace, place) for place in (None, Path(folder))
+    )
+    check = _Check(servers, before, after, _shown_problems(workspace, ports))
     try:
         async with asyncio.timeout(SECONDS):
             for file in proposal.files[:_MOST_FILES]:
@@ -61,27 +66,30 @@ async def compare_problems(
     return ProposalProblems(revision=proposal.revision, files=tuple(check.files), note=check.note)
 
 
-def _tree(session: SessionSummary, ports: Ports, folder: Path | None) -> CodeTree:
-    workspace = Path(session.workspace)
-    files = ports.editors.open(workspace, folder=folder, session_id=session.session_id).files
-
-    async def read(path: str) -> str:
-        if files is None:
-            raise LanguageServerFailed("This process cannot read files.")
-        return await files.read_text(path)
-
-    return CodeTree(workspace, folder or workspace, read)
+def _shown_problems(workspace: Path, ports: Ports) -> Callable[[str], Sequence[Problem]]:
+    """The problems of a file that an attached window shows."""
+    reports = ports.problems
+    if reports is None or not reports.covers(workspace):
+        return lambda _: ()
+    return partial(reports.known, workspace)
 
 
 class _Check:
     """Checks files in two trees, one after another."""
 
-    def __init__(self, servers: CodeServers, before: CodeTree, after: CodeTree) -> None:
+    def __init__(
+        self,
+        servers: CodeServers,
+        before: CodeTree,
+        after: CodeTree,
+        shown: Callable[[str], Sequence[Problem]],
+    ) -> None:
         self.files: list[FileProblems] = []
         self.note = ""
         self._servers = servers
         self._before = before
         self._after = after
+        self._shown = shown
 
     async def add(self, file: ProposedFile) -> None:
         if file.binary:
@@ -109,9 +117,10 @@ class _Check:
             self.note = self.note or error.message
 
     def _keep(self, path: str, old: Sequence[Problem], new: Sequence[Problem]) -> None:
-        self.files.append(
-            FileProblems(path=path, added=problems_beyond(new, old), removed=problems_beyond(old, new))
-        )
+        shown = {_words(one): one for one in self._shown(path)}
+        added = [one for one in problems_beyond(new, old) if _words(one) not in shown]
+        removed = [shown.get(_words(one), one) for one in problems_beyond(old, new)]
+        self.files.append(FileProblems(path=path, added=tuple(added), removed=tuple(removed)))
 
     async def _problems(self, tree: CodeTree, path: str) -> Sequence[Problem]:
         place = str(tree.folder / path)
@@ -137,14 +146,14 @@ async def _find_affected_files(
         path = str(tree.folder / (file.old_path or file.path))
         symbols = (await servers.look_up(tree, CodeLookup(kind="symbols", path=path))).places
         for symbol in _changed_symbols(symbols, file):
-            if asked == _MOST_SYMBOLS or len(found) >= _MOST_FILES:
-                return list(found)[:_MOST_FILES]
+            if asked == _MOST_SYMBOLS or len(found) >= _MOST_AFFECTED:
+                return list(found)[:_MOST_AFFECTED]
             asked += 1
             lookup = CodeLookup(kind="references", path=path, line=symbol.line, column=symbol.column)
             uses = (await servers.look_up(tree, lookup)).places
             names = (_name_in(tree.folder, use.path) for use in uses)
             found |= {name: None for name in names if name is not None and name not in changed}
-    return list(found)[:_MOST_FILES]
+    return list(found)[:_MOST_AFFECTED]
 
 
 def _changed_symbols(symbols: Sequence[CodeLocation], file: ProposedFile) -> Iterable[CodeLocation]:
@@ -163,3 +172,8 @@ def _changed_symbols(symbols: Sequence[CodeLocation], file: ProposedFile) -> Ite
 def _name_in(folder: Path, path: str) -> str | None:
     place = PurePath(path)
     return place.relative_to(folder).as_posix() if place.is_relative_to(folder) else None
+
+
+def _words(problem: Problem) -> tuple[str, str]:
+    """A problem as a window and a language server tell it alike: without its source, and without a code at the end."""
+    return problem.severity, re.sub(r" \([\w-]+\)$", "", problem.message)

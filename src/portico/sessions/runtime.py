@@ -26,7 +26,10 @@ from portico.sessions.agent.connection import AgentConnection, AgentWorkspace
 from portico.sessions.agent.options import SessionOptions
 from portico.sessions.agent.pool import AgentPool
 from portico.sessions.agent.resume import HistoryListener
+from portico.sessions.code_servers import CodeServers, CodeTree
+from portico.sessions.code_tree import open_code_tree
 from portico.sessions.content import translation
+from portico.sessions.content.edit_checks import EditChecks
 from portico.sessions.content.problem_changes import ProblemChanges
 from portico.sessions.content.tool_calls import TurnToolCalls
 from portico.sessions.content.update_merger import UpdateMerger
@@ -73,8 +76,9 @@ class SessionRuntime:
             self.workspace,
             ports.clock,
             ports.problems,
-            lambda payload, turn_id: self.journal.record_in(turn_id, payload),
+            self._record_in_turn,
         )
+        self.edit_checks = EditChecks(self._open_code, self._record_in_turn)
         self.update_merger = UpdateMerger()
         self.history_listener: HistoryListener | None = None
         self.editor: Editor | None = None
@@ -132,6 +136,7 @@ class SessionRuntime:
         self._faults = 0
         self.tools = TurnToolCalls(self.ports.clock)
         self.problem_changes.begin_turn()
+        self.edit_checks.begin_turn()
         self.journal.failed.clear()
         self.journal.turn_id = make_turn_id(self._turns)
         self.last_heard = self.ports.clock.monotonic()
@@ -197,6 +202,7 @@ class SessionRuntime:
                 await self.connection.end_session(self, delete=forget)
             await self.disconnect()
             self.problem_changes.close()
+            await self.edit_checks.close()
             self.settle()
         finally:
             try:
@@ -259,6 +265,24 @@ class SessionRuntime:
         self.journal.record(payload)
         if self.review.writes_workspace:
             self.problem_changes.note(payload, self.journal.turn_id)
+        if self.ports.checks_edits and not self.reads_only:
+            self.edit_checks.note(payload, self.journal.turn_id)
+
+    def _record_in_turn(self, payload: events.AnyPayload, turn_id: TurnId | None) -> None:
+        self.journal.record_in(turn_id, payload)
+
+    async def _open_code(self) -> tuple[CodeServers, CodeTree] | None:
+        """Language servers for the session's tree, unless an attached window reports its problems."""
+        reports, find = self.ports.problems, self.ports.code_servers
+        if find is None or (
+            self.review.writes_workspace and reports is not None and reports.covers(self.workspace)
+        ):
+            return None
+        servers, folder = await find(self.workspace), self.review.folder
+        if servers is None:
+            return None
+        own = None if folder == self.workspace else folder
+        return servers, open_code_tree(self.ports, self.id, self.workspace, own)
 
     def unknown_update(self, raw: Raw) -> None:
         self.hear()

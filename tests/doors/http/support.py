@@ -27,12 +27,15 @@ from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplicati
 from portico.doors.api.json_codec import BoundedJsonCodec
 from portico.doors.api.service import stream_paths
 from portico.doors.http.admission import MOST_STREAMS, AdmissionControl, StreamLimit
-from portico.doors.http.app import build_app
+from portico.doors.http.app import ServedDoors, build_app
 from portico.doors.http.asgi import ASGIApp
 from portico.doors.http.guard import MAX_BODY_BYTES, SERVICE_PATH, cookie_name
 from portico.doors.http.http1_connection import Http1Connection
 from portico.doors.http.page import PageFolder
 from portico.doors.http.server import HttpServer, listen
+from portico.doors.remote_acp.connection import RunChain
+from portico.doors.remote_acp.door import RemoteAcpDoor
+from portico.rpc.streams import ByteStream
 
 DEADLINE = 20.0
 TOKEN = "the-token-of-this-server"
@@ -228,6 +231,12 @@ class Door:
         return cookie_name(self.port)
 
 
+async def echo_lines(client: ByteStream) -> None:
+    """A chain that sends back what it gets."""
+    while data := await client.read():
+        client.write(data)
+
+
 @asynccontextmanager
 async def open_door(
     page: Path | None = None,
@@ -238,12 +247,14 @@ async def open_door(
     service: ASGIApp | None = None,
     room: AdmissionControl | None = None,
     most_streams: int = MOST_STREAMS,
+    run_chain: RunChain = echo_lines,
 ) -> AsyncIterator[Door]:
     """A door that is stopped in the end, as a server is."""
     closing, life = asyncio.Event(), IdleLife()
     stand_in = StandIn(closing, flood=flood)
+    remote = RemoteAcpDoor(run_chain, closing)
     app = build_app(
-        service=service or _application(stand_in),
+        doors=ServedDoors(service=service or _application(stand_in), remote=remote),
         token=TOKEN,
         page=PageFolder(page or Path("/nowhere")),
         version="1.2.3",
@@ -266,6 +277,7 @@ async def open_door(
     finally:
         door.running.cancel()
         await asyncio.gather(door.running, return_exceptions=True)
+        await remote.close()
 
 
 def _application(service: AgentService) -> AgentServiceASGIApplication:

@@ -85,7 +85,7 @@ def publish(uri: str, text: str, version: int | None) -> None:
 
 def changed(uri: str, before: str) -> None:
     push = OPTIONS.get("push", "versioned")
-    if push == "none":
+    if push == "none" or OPTIONS.get("silent_about", "\0") in texts[uri]:
         return
     for _ in range(OPTIONS.get("flood", 0)):
         publish(uri, before, versions[uri] - 1)
@@ -168,6 +168,9 @@ def notified(method: str, params: dict[str, Any]) -> None:
     uri = document.get("uri", "")
     if method == "textDocument/didOpen":
         texts[uri], versions[uri] = document["text"], document["version"]
+        register(OPTIONS.get("register_late", ()), "late")
+        if OPTIONS.get("ready"):
+            send(method="language/status", params={"type": "ServiceReady", "message": OPTIONS["ready"]})
         changed(uri, "")
     elif method == "textDocument/didChange":
         before = texts[uri]
@@ -185,14 +188,18 @@ def notified(method: str, params: dict[str, Any]) -> None:
         started()
 
 
-def started() -> None:
-    for number, method in enumerate(OPTIONS.get("register", ())):
-        registration = {"id": f"r{number}", "method": method, "registerOptions": {}}
+def register(methods: list[str], when: str) -> None:
+    for number, method in enumerate(methods):
+        registration = {"id": f"{when}-{number}", "method": method, "registerOptions": {}}
         send(
-            id=f"register-{number}",
+            id=f"register-{when}-{number}",
             method="client/registerCapability",
             params={"registrations": [registration]},
         )
+
+
+def started() -> None:
+    register(OPTIONS.get("register", []), "first")
     if OPTIONS.get("progress") is not None:
         send(id="progress", method="window/workDoneProgress/create", params={"token": 1})
         begin = {"kind": "begin", "title": "Indexing", "percentage": 10}

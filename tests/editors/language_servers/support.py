@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from typing import Any
 
 from portico.domain.windows import CodeLookup, CodeLookupResult, LookupKind
 from portico.editors.files import LocalFiles
+from portico.editors.language_servers.catalog import server_catalog
 from portico.editors.language_servers.server import LanguageServer, Tap
 from portico.editors.language_servers.servers import LanguageServers
 from portico.processes.clock import SystemClock
@@ -24,6 +26,19 @@ SCRIPTED = Path(__file__).with_name("scripted_server.py")
 def real_server_path() -> str:
     """PATH with the real servers in front."""
     return os.pathsep.join((*map(str, program_folders()), os.environ["PATH"]))
+
+
+def real_server_settings() -> dict[str, Any]:
+    """Settings that name the real servers of Python, TypeScript and C by their programs."""
+    names = ("basedpyright", "typescript-language-server", "clangd")
+    chosen = [spec for spec in server_catalog({}) if spec.name in names]
+    return {
+        spec.name: {
+            "command": shutil.which(spec.command[0], path=real_server_path()),
+            "args": spec.command[1:],
+        }
+        for spec in chosen
+    }
 
 
 def write_settings(home: Path, **settings: Any) -> None:

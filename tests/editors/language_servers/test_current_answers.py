@@ -191,3 +191,17 @@ async def test_a_huge_tree_costs_a_look_now_and_then_and_the_asked_file_is_alway
         assert await here.problems("a.txt") == []
         here.write("a.txt", "BAD\n")
         assert await here.problems("a.txt") == [(1, "BAD is bad")]
+
+
+async def test_a_tree_beyond_the_limit_is_looked_at_in_part_and_the_asked_file_is_always_read(
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portico.editors.language_servers.source_files.MOST_FILES", 20)
+    folder = tmp_path / "w"
+    for number in range(40):
+        (folder / str(number)).mkdir(parents=True)
+        (folder / str(number) / "a.txt").write_text("good\n")
+    async with workspace(folder, own_home, **scripted()) as here:
+        for number in range(40):
+            here.write(f"{number}/a.txt", f"BAD_{number}\n")
+            assert await here.problems(f"{number}/a.txt") == [(1, f"BAD_{number} is bad")]

@@ -84,8 +84,18 @@ class CodeLookups:
                 if window is None
                 else f"The person's editor answers no such questions any more. {_OWN_TOOLS}"
             )
+        own = self._paths.own(path) if path else ""
+        text = await _readable(self._files.read, own) if own else ""
+
+        async def read(name: str) -> str:
+            # The place was found in this text, so it is the one to ask about.
+            return text if name == own else await self._files.read(name)
+
+        tree = CodeTree(self._paths.workspace, self._paths.folder, read)
         try:
-            return FoundCode(await self._servers.look_up(self.tree, await self._own_place(path, place)))
+            return FoundCode(
+                await self._servers.look_up(tree, msgspec.structs.replace(place(text), path=own))
+            )
         except LanguageServerFailed as error:
             if window is not None and can_ask_window:
                 return await self._ask_window(window, path, place)

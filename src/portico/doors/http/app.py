@@ -5,6 +5,7 @@
 | `GET /healthz`                | everyone; more with the token   | status and version; health details     |
 | `POST /auth`                  | the token or a pass             | the page's cookie                      |
 | `POST /stop`                  | the token                       | stops the server gracefully            |
+| `/acp`                        | the token                       | ACP over WebSocket or HTTP             |
 | `/portico.v1.AgentService/…`  | the token, or the page's cookie | the service                            |
 | `GET` of anything else        | everyone                        | the page's files                       |
 """
@@ -31,6 +32,21 @@ _LONGEST_CHALLENGE = 200
 _LONGEST_LOGGED_PATH = 200
 
 
+class RemoteDoor(Protocol):
+    """What serves ACP over the network."""
+
+    async def open(
+        self, request: HttpRequest, scope: Scope, receive: Receive, answer: HttpResponse
+    ) -> None: ...
+
+
+class ServedDoors(msgspec.Struct, frozen=True, kw_only=True):
+    """What the server offers to programs: the service, and ACP over the network."""
+
+    service: ASGIApp
+    remote: RemoteDoor
+
+
 class ServerControl(Protocol):
     """Control over the server process."""
 
@@ -43,7 +59,7 @@ class ServerControl(Protocol):
 
 def build_app(
     *,
-    service: ASGIApp,
+    doors: ServedDoors,
     token: str,
     page: PageFolder,
     version: str,
@@ -52,11 +68,11 @@ def build_app(
     streams: StreamLimit | None = None,
     max_body: int = MAX_BODY_BYTES,
 ) -> ASGIApp:
-    """The application. `service` gets only admitted requests; once `closing` is set, new calls are refused."""
+    """The application. The doors get only admitted requests; once `closing` is set, new calls are refused."""
     credentials = Credentials(token)
     guard = RequestGuard(credentials, closing, max_body)
     pulse = HealthReport(status="ok", version=version)
-    door = _Router(service, streams or StreamLimit(()), credentials, guard, page, pulse, life)
+    door = _Router(doors, streams or StreamLimit(()), credentials, guard, page, pulse, life)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         request, answer = HttpRequest(scope), HttpResponse(send)
@@ -83,7 +99,7 @@ class _Router:
 
     def __init__(
         self,
-        service: ASGIApp,
+        doors: ServedDoors,
         streams: StreamLimit,
         credentials: Credentials,
         guard: RequestGuard,
@@ -91,7 +107,8 @@ class _Router:
         pulse: HealthReport,
         life: ServerControl,
     ) -> None:
-        self._service = service
+        self._service = doors.service
+        self._remote = doors.remote
         self._streams = streams
         self._credentials = credentials
         self._guard = guard
@@ -111,6 +128,10 @@ class _Router:
                 self._guard.require_token(request)
                 await answer.json(202, msgspec.structs.replace(self._pulse, status="stopping"))
                 self._life.stop()
+            case "/acp":
+                self._guard.require_token(request)
+                recognise_caller(scope)
+                await self._remote.open(request, scope, receive, answer)
             case path if path.startswith(SERVICE_PATH):
                 self._guard.require_program_or_page(request)
                 recognise_caller(scope)

@@ -50,7 +50,7 @@ class Http1Call:
             log.exception("failed method=%s", self._scope["method"])
         finally:
             if not self.is_answered:
-                # Only closing tells the client that its response is not complete.
+                # The socket that the call became ends with it, too. Only closing tells the client that its response is not complete.
                 self._connection.transport.close()
 
     async def receive(self) -> Message:

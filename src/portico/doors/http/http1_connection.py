@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import h11
 
@@ -20,6 +20,10 @@ from portico.doors.http.headers import Header
 from portico.doors.http.http1_call import Http1Call
 from portico.doors.http.http2_frame_budget import PREFACE
 from portico.doors.http.open_connections import OpenConnections, addresses
+from portico.doors.http.websocket_upgrade import offer_upgrade
+
+if TYPE_CHECKING:
+    from portico.rpc.websocket import WebSocket
 
 log = logging.getLogger("portico.web")
 
@@ -90,6 +94,7 @@ class Http1Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._http = h11.Connection(h11.SERVER, MAX_HEAD_BYTES)
         self._call: Http1Call | None = None
+        self._socket: WebSocket | None = None
         self._writable = asyncio.Event()
         self._writable.set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -119,6 +124,9 @@ class Http1Connection(asyncio.Protocol):
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
+        if self._socket is not None:
+            self._socket.feed(data)
+            return
         if self._first_bytes is not None:
             self._first_bytes = data = self._first_bytes + data
             if data.startswith(PREFACE):
@@ -147,6 +155,8 @@ class Http1Connection(asyncio.Protocol):
             self._clear_timer(name)
         if self._call is not None:
             self._call.leave()
+        if self._socket is not None:
+            self._socket.lose()
         self._writable.set()
         self._connections.discard(self)
 
@@ -210,8 +220,35 @@ class Http1Connection(asyncio.Protocol):
         scope = make_scope(version, request.method, request.target, list(request.headers))
         scope["client"], scope["server"] = addresses(self.transport)
         offer_recognition(scope, self._recognise)
+        offer_upgrade(scope, self._become_socket)
         self._call = Http1Call(self, scope)
         self._connections.start_call(self._call.run(self._app), name="HTTP/1.1 call")
+
+    def _become_socket(self, headers: Iterable[Header]) -> "WebSocket":
+        """Answer the handshake; from now on the connection is a WebSocket."""
+        from wsproto.connection import ConnectionType
+
+        from portico.rpc.websocket import WebSocket
+
+        self._send(
+            h11.InformationalResponse(status_code=101, headers=[*headers], reason=b"Switching Protocols")
+        )
+        self._socket = WebSocket(
+            ConnectionType.SERVER, self.transport.write, self.drain, self.transport.close, self._hold
+        )
+        for name in list(self._timers):
+            self._clear_timer(name)
+        early, _ = self._http.trailing_data
+        self.transport.resume_reading()
+        if early:
+            self._socket.feed(bytes(early))
+        return self._socket
+
+    def _hold(self, held: bool) -> None:
+        if held:
+            self.transport.pause_reading()
+        elif not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def _feed(self, data: bytes) -> None:
         if self._call is not None and self.calls:

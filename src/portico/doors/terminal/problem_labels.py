@@ -2,12 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 
+from portico.domain.events import Event, ToolUpdated
 from portico.domain.problems import FileProblems
 from portico.doors.terminal import labels
 from portico.doors.terminal.sanitizer import clean_line
 
 MOST_LINES = 8
 _LONGEST = 300
+
+
+def late_problem_lines(event: Event, workspace: str) -> list[str]:
+    """What an event tells about problems of a tool call that is over; nothing for any other event."""
+    payload = event.payload
+    return problem_lines(payload.problems or (), workspace) if isinstance(payload, ToolUpdated) else []
 
 
 def problem_lines(files: Sequence[FileProblems], workspace: str) -> list[str]:

@@ -59,7 +59,8 @@ _KNOWN = (
         command=("gopls",),
         languages={".go": "go"},
         recipe=InstallRecipe(tool="go", packages=("golang.org/x/tools/gopls@v0.22.0",)),
-        settings={"gopls": {"semanticTokens": False}},
+        # The analyses of dependencies, which it reports as progress, take long and change no answer.
+        settings={"gopls": {"semanticTokens": False, "analysisProgressReporting": False}},
         untrusted_settings=None,
         project_files=("go.mod", "go.sum", "go.work"),
     ),
@@ -67,7 +68,9 @@ _KNOWN = (
         name="rust-analyzer",
         command=("rust-analyzer",),
         languages={".rs": "rust"},
-        hint="Install it with: rustup component add rust-analyzer",
+        # With rustup it is quicker to have: rustup component add rust-analyzer
+        recipe=InstallRecipe(tool="cargo", packages=("ra_ap_rust-analyzer@0.0.330",)),
+        hint="Quicker, with rustup: rustup component add rust-analyzer",
         # Build scripts and procedural macros are programs of the folder.
         untrusted_settings=None,
         project_files=("Cargo.toml", "Cargo.lock", "rust-project.json"),
@@ -81,9 +84,15 @@ _KNOWN = (
     ),
     LanguageServerSpec(
         name="jdtls",
-        command=("jdtls",),
+        # Its own default would be one folder for all projects of the same name.
+        command=("jdtls", "-data", "${data}"),
         languages={".java": "java"},
-        hint="Install Eclipse JDT Language Server with your package manager, and have jdtls on PATH.",
+        # The package of an editor's extension, which has the whole server in it.
+        recipe=InstallRecipe(
+            tool="npm", packages=("coc-java@1.56.0",), programs="node_modules/coc-java/server/bin"
+        ),
+        hint="It needs Java 21 or later, as java on PATH or in JAVA_HOME.",
+        ready_words="ServiceReady",
         untrusted_settings=None,
         project_files=("pom.xml", "build.gradle", "settings.gradle"),
     ),

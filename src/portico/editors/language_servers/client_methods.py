@@ -66,7 +66,7 @@ class ClientMethods:
                     self.pushed.take(codecs.decode_json(params, PublishedDiagnostics))
                 case "$/progress":
                     self.progress.take(codecs.decode_json(params, ProgressParams))
-                case "window/logMessage" | "window/showMessage":
+                case "window/logMessage" | "window/showMessage" | "language/status":
                     told = codecs.decode_json(params, LogParams)
                     log.debug("%s: %s", self._command.spec.name, told.message)
                     if not self.knows_project.is_set() and re.search(

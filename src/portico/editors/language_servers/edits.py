@@ -45,7 +45,7 @@ class CodeEdits:
         self._tree = tree
 
     async def rename(self, document: OpenDocument, place: CodeLookup, name: str) -> list[CodeFileEdit]:
-        need(self._server, "textDocument/rename", "renames")
+        await need(self._server, "textDocument/rename", "renames")
         await self._server.become_ready()
         if not await self._server.progress.settle():
             doing = self._server.progress.describe()
@@ -62,7 +62,7 @@ class CodeEdits:
 
     async def offers(self, document: OpenDocument, place: CodeLookup) -> list[_Offer]:
         """What can be done at a line, and about the problems on it."""
-        need(self._server, "textDocument/codeAction", "code actions")
+        await need(self._server, "textDocument/codeAction", "code actions")
         line = document.lines.line(place.line)
         end = document.lines.position(
             document.lines.offset(LspPosition(line=place.line, character=10**6), "utf-32"),

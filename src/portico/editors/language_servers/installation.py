@@ -1,6 +1,6 @@
 """Installs language servers into the user's cache, each in a folder of its own and in pinned versions.
 
-The tools pip, npm and go do it, with the registries that they are configured for. Starting a server never downloads
+The tools pip, npm, go and cargo do it, with the registries that they are configured for. Starting a server never downloads
 anything.
 """
 
@@ -21,6 +21,8 @@ from portico.processes.process_group import spawn
 from portico.rpc.streams import READ_SIZE
 
 INSTALL_SECONDS = 900.0
+_BUILD_SECONDS = 2 * 3600.0
+"""Time for what is built from hundreds of packages."""
 _LAST_LINES = 5
 _PIP = ("-m", "pip", "install", "--disable-pip-version-check", "--no-input")
 _NPM_FLAGS = ("--no-audit", "--no-fund", "--ignore-scripts", "--save-exact", "--loglevel=http")
@@ -47,6 +49,9 @@ async def install(spec: LanguageServerSpec, environ: Mapping[str, str], report: 
             case "npm":
                 command = ("npm", "install", "--prefix", str(folder), *_NPM_FLAGS, *recipe.packages)
                 await _run(command, folder, environ, report)
+            case "cargo":
+                command = ("cargo", "install", "--locked", "--root", str(folder), *recipe.packages)
+                await _run(command, folder, environ, report, seconds=_BUILD_SECONDS)
             case "go":
                 variables = {**environ, "GOBIN": str(folder / "bin")}
                 for package in recipe.packages:
@@ -63,7 +68,14 @@ def _start_over(folder: Path) -> None:
     make_private_folder(folder)
 
 
-async def _run(command: tuple[str, ...], folder: Path, environ: Mapping[str, str], report: Report) -> None:
+async def _run(
+    command: tuple[str, ...],
+    folder: Path,
+    environ: Mapping[str, str],
+    report: Report,
+    *,
+    seconds: float = INSTALL_SECONDS,
+) -> None:
     tool = Path(command[0]).name
     try:
         group = await spawn(command, cwd=folder, environ=environ, merged=True)
@@ -74,7 +86,7 @@ async def _run(command: tuple[str, ...], folder: Path, environ: Mapping[str, str
     said: list[str] = []
     rest = b""
     try:
-        async with asyncio.timeout(INSTALL_SECONDS):
+        async with asyncio.timeout(seconds):
             while data := await group.stdout.read(READ_SIZE):
                 *lines, rest = (rest + data).split(b"\n")
                 for line in filter(None, (plain_line(os.fsdecode(one), 200) for one in lines)):
@@ -82,7 +94,7 @@ async def _run(command: tuple[str, ...], folder: Path, environ: Mapping[str, str
                     report(line)
             await group.wait()
     except TimeoutError as error:
-        raise StoreFailed(f"{tool} did not end within {INSTALL_SECONDS:.0f} s.") from error
+        raise StoreFailed(f"{tool} did not end within {seconds:.0f} s.") from error
     finally:
         await group.stop(0)
     if group.exit_code != 0:

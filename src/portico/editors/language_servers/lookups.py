@@ -99,15 +99,17 @@ def place_params(server: LanguageServer, document: OpenDocument, lookup: CodeLoo
     return {"textDocument": {"uri": document.uri}, "position": position}
 
 
-def need(server: LanguageServer, method: str, what: str) -> None:
-    """LanguageServerFailed if the server does not offer a method."""
+async def need(server: LanguageServer, method: str, what: str) -> None:
+    """LanguageServerFailed if the server does not offer a method; some register it when they know the project."""
+    if not server.capabilities.offers(method):
+        await server.become_ready()
     if not server.capabilities.offers(method):
         raise LanguageServerFailed(f"{server.name} does not offer {what}.")
 
 
 async def find_places(server: LanguageServer, document: OpenDocument, lookup: CodeLookup) -> CodeLookupResult:
     method = _METHODS[lookup.kind]
-    need(server, method, lookup.kind.replace("_", " "))
+    await need(server, method, lookup.kind.replace("_", " "))
     params = place_params(server, document, lookup)
     if lookup.kind in ("references", "implementations"):
         await server.become_ready()
@@ -130,7 +132,7 @@ def _without_expressions(found: CodeLookupResult) -> CodeLookupResult:
 async def find_calls(server: LanguageServer, document: OpenDocument, lookup: CodeLookup) -> CodeLookupResult:
     """The callers of a function, each where it calls; or the functions that it calls, each where it is defined."""
     prepare = "textDocument/prepareCallHierarchy"
-    need(server, prepare, "call hierarchies")
+    await need(server, prepare, "call hierarchies")
     await server.become_ready()
     answer = await _answer_when_settled(server, prepare, place_params(server, document, lookup))
     incoming = lookup.kind == "callers"
@@ -153,7 +155,7 @@ def _call_places(call: LspCall) -> list[tuple[str, LspRange, str, str]]:
 
 
 async def list_symbols(server: LanguageServer, document: OpenDocument) -> CodeLookupResult:
-    need(server, "textDocument/documentSymbol", "symbols of a file")
+    await need(server, "textDocument/documentSymbol", "symbols of a file")
     params = {"textDocument": {"uri": document.uri}}
     answer = await _answer_when_settled(server, "textDocument/documentSymbol", params, document)
     symbols = read_items(answer, LspSymbol)
@@ -175,7 +177,7 @@ async def list_symbols(server: LanguageServer, document: OpenDocument) -> CodeLo
 
 
 async def find_symbols(server: LanguageServer, query: str) -> CodeLookupResult:
-    need(server, "workspace/symbol", "symbols of the workspace")
+    await need(server, "workspace/symbol", "symbols of the workspace")
     await server.become_ready()
     symbols = read_items(await _answer_when_settled(server, "workspace/symbol", {"query": query}), LspSymbol)
     # Servers match letters in order; what really contains the words comes first.
@@ -190,7 +192,7 @@ async def find_symbols(server: LanguageServer, query: str) -> CodeLookupResult:
 
 
 async def show_hover(server: LanguageServer, document: OpenDocument, lookup: CodeLookup) -> CodeLookupResult:
-    need(server, "textDocument/hover", "descriptions")
+    await need(server, "textDocument/hover", "descriptions")
     answer = await _answer_when_settled(server, "textDocument/hover", place_params(server, document, lookup))
     shown = read_item(answer, LspHover)
     return CodeLookupResult(words="" if shown is None else shown.text, note="" if shown else _still(server))

@@ -4,6 +4,7 @@ A folder that is not trusted chooses no program: then only PATH and the user's o
 """
 
 import os
+import secrets
 import sys
 import zlib
 from collections.abc import Mapping, Sequence
@@ -15,12 +16,14 @@ from portico.config.settings import load_settings
 from portico.domain.errors import LanguageServerFailed
 from portico.domain.provider_keys import without_provider_keys
 from portico.editors.language_servers.catalog import server_catalog
+from portico.editors.language_servers.rustup import behind_rustup
 from portico.editors.language_servers.specification import LanguageServerSpec, ServerCommand
 from portico.processes.executables import CannotRun, find_program
 from portico.processes.relocation import relocated_environ
 
 _PROJECT_FOLDERS = (Path(".venv/bin"), Path(".venv/Scripts"), Path("node_modules/.bin"))
 _INSTALLED_FOLDERS = (Path("bin"), Path("Scripts"), Path("node_modules/.bin"))
+_DATA = "${data}"
 
 
 INSTALLED = ".installed"
@@ -44,13 +47,14 @@ def find_server_program(
             if (found := _program(workspace / folder, name, environ)) is not None:
                 return found
     try:
-        return find_program(name, cwd=workspace, environ=environ)
+        found = behind_rustup(find_program(name, cwd=workspace, environ=environ), environ)
     except CannotRun:
-        pass
+        found = None
     installed = installation_folder(spec, environ)
-    if not (installed / INSTALLED).exists():
-        return None
-    programs = (_program(installed / folder, name, environ) for folder in _INSTALLED_FOLDERS)
+    if found is not None or not (installed / INSTALLED).exists():
+        return found
+    own = (Path(spec.recipe.programs),) if spec.recipe is not None and spec.recipe.programs else ()
+    programs = (_program(installed / folder, name, environ) for folder in (*own, *_INSTALLED_FOLDERS))
     return next((program for program in programs if program is not None), None)
 
 
@@ -84,7 +88,10 @@ def prepare(
         )
     program = find_server_program(spec, workspace, environ, trusted=trusted)
     if program is None:
-        install = f"Install it with: portico code servers install {spec.name}" if spec.recipe else spec.hint
+        install = spec.hint
+        if spec.recipe is not None:
+            hint = f". {spec.hint}" if spec.hint else ""
+            install = f"Install it with: portico code servers install {spec.name}{hint}"
         raise LanguageServerFailed(
             f"The language server {spec.name} is not installed.",
             suggestion=install or f"Check its command in the settings: {spec.command[0]}",
@@ -100,13 +107,17 @@ def prepare(
     variables = {**without_provider_keys(environ), **spec.env}
     if tree != workspace:
         variables = relocated_environ(variables, workspace=workspace, folder=tree)
+    data = None
+    if _DATA in spec.command:
+        data = cache_folder(environ) / "language-servers" / f"data-{secrets.token_hex(8)}"
     return ServerCommand(
         spec=spec,
-        command=(program, *spec.command[1:]),
+        command=(program, *(str(data) if word == _DATA else word for word in spec.command[1:])),
         tree=tree,
         environ=variables,
         settings=_filled(settings, known),
         initialization=_filled(initialization, known),
+        data=data,
     )
 
 

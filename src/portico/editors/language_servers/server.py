@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -253,6 +254,7 @@ class LanguageServer:
                 await self._group.wait()
         await self._group.stop(_STOP_GRACE)
         await cancel_and_wait(*self._tasks)
+        await self._clean_up()
 
     async def kill(self) -> None:
         await self._group.stop(0)
@@ -260,6 +262,11 @@ class LanguageServer:
             async with asyncio.timeout(_STOP_GRACE):
                 await asyncio.shield(self._tasks[1])
         await cancel_and_wait(*self._tasks)
+        await self._clean_up()
+
+    async def _clean_up(self) -> None:
+        if self._command.data is not None:
+            await asyncio.to_thread(shutil.rmtree, self._command.data, ignore_errors=True)
 
     async def _read_stderr(self) -> None:
         assert self._group.stderr is not None

@@ -28,6 +28,7 @@ from portico.sessions.ports import Clock
 
 MOST_RUNNING = 8
 _MOST_CHECKED = 20
+_MOST_TRIALS = 3
 
 
 class _Target(msgspec.Struct, frozen=True):
@@ -83,6 +84,19 @@ class LanguageServers:
         # It crashed over the question, or beside it: a new one gets the question once more.
         async with self._about(tree, lookup.path) as asked:
             return await _answer(asked, tree, lookup)
+
+    async def problems_with(self, tree: CodeTree, path: str, text: str) -> Sequence[CodeProblem]:
+        target = await within_deadline(lambda: self._find(tree, path), seconds=30)
+        assert target.path is not None
+        supervised = await self._supervised(target)
+        for _ in range(_MOST_TRIALS):
+            async with supervised.use() as (server, sync):
+                found = await sync.try_text(tree, target.path, text, partial(_problems, server))
+            if found is not None and found.note:
+                raise LanguageServerFailed(found.note)
+            if found is not None:
+                return found.problems
+        raise LanguageServerFailed(f"{target.spec.name} has more urgent questions to answer.")
 
     async def rename(self, tree: CodeTree, place: CodeLookup, name: str) -> Sequence[CodeFileEdit]:
         async with self._about(tree, place.path) as asked:
@@ -192,10 +206,7 @@ async def _current(
     supervised: SupervisedServer, tree: CodeTree, path: Path | None = None
 ) -> AsyncIterator[_Question]:
     """A server that knows all that has changed in a tree until now."""
-    async with supervised.use() as (server, sync):
-        async with sync.lock:
-            await sync.refresh(tree)
-            document = None if path is None else await sync.open(tree, path)
+    async with supervised.use() as (server, sync), sync.question(tree, path) as document:
         yield _Question(server, sync, document)
 
 

@@ -10,15 +10,18 @@ import msgspec
 class InstallRecipe(msgspec.Struct, frozen=True, kw_only=True):
     """Packages of one tool, in pinned versions."""
 
-    tool: Literal["pip", "npm", "go"]
+    tool: Literal["pip", "npm", "go", "cargo"]
     packages: tuple[str, ...]
+    programs: str = ""
+    """The folder of the program within the installation, if the tool does not put it where programs are looked for."""
 
 
 class LanguageServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One server as it is known before it is started.
 
     In `settings` and `initialization`, `${python}` stands for the project's interpreter and `${modules}` for the
-    folder of npm packages that the program is in; an entry whose value is not known is left out.
+    folder of npm packages that the program is in; an entry whose value is not known is left out. In `command`,
+    `${data}` stands for a folder that the server has for itself while it runs.
     """
 
     name: str
@@ -27,7 +30,7 @@ class LanguageServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Language ids by the extension of a file."""
     recipe: InstallRecipe | None = None
     hint: str = ""
-    """How to get the program where there is no recipe."""
+    """How to get the program where there is no recipe, or what it needs besides."""
     env: Mapping[str, str] = {}
     settings: Mapping[str, Any] = {}
     initialization: Mapping[str, Any] = {}
@@ -55,3 +58,5 @@ class ServerCommand(msgspec.Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     settings: Mapping[str, Any]
     initialization: Mapping[str, Any]
+    data: Path | None = None
+    """A folder to remove when the server has ended."""

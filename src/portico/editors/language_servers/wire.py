@@ -190,7 +190,7 @@ class LogParams(LspValue, frozen=True):
     """A message that a server shows or logs; 1 is an error."""
 
     message: str
-    type: int = 4
+    type: int | str = 4
 
 
 class ApplyEditParams(LspValue, frozen=True):
