@@ -59,9 +59,11 @@ export function App({ app }: { app: AppModel }) {
     () =>
       followCommands(app, {
         showSettings: () => (part.value = "settings"),
+        showHistory: () => history.toggle(),
+        showBoard: () => (board.value = true),
         showRequest: () => showWaiting(app.front.peek()),
       }),
-    [app],
+    [app, wide],
   );
   useVisibility(app);
   useTitle(app);
@@ -73,12 +75,15 @@ export function App({ app }: { app: AppModel }) {
       <header class="p-top">
         <h1 class="p-aloud">Portico</h1>
         <TabBar app={app} />
-        <div class="p-top-buttons">
-          <IconButton icon="add" label="New session" act={() => void startSession(app, "")} />
-          <IconButton icon="history" label="History" expanded={history.open} act={() => history.toggle()} />
-          <IconButton icon="project" label="All sessions" act={() => (board.value = true)} />
-          <IconButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
-        </div>
+        {/* An editor has them in the title of the view. */}
+        {app.gateway.onCommand === undefined && (
+          <div class="p-top-buttons">
+            <IconButton icon="add" label="New session" act={() => void startSession(app, "")} />
+            <IconButton icon="history" label="History" expanded={history.open} act={() => history.toggle()} />
+            <IconButton icon="project" label="All sessions" act={() => (board.value = true)} />
+            <IconButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
+          </div>
+        )}
       </header>
       <ConnectionBanner app={app} session={front} />
       <div class="p-middle">

@@ -12,6 +12,8 @@ import { isConnected } from "../../model/reconnector";
 
 export interface CommandTargets {
   readonly showSettings: () => void;
+  readonly showHistory: () => void;
+  readonly showBoard: () => void;
   readonly showRequest: () => void;
 }
 
@@ -66,6 +68,12 @@ async function runCommand(app: AppModel, places: CommandTargets, command: Editor
       break;
     case "settings":
       places.showSettings();
+      break;
+    case "history":
+      places.showHistory();
+      break;
+    case "board":
+      places.showBoard();
       break;
   }
 }
