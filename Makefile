@@ -3,6 +3,8 @@
 PYTHON ?= python3
 # The folder that `make run` opens: make run DIR=/some/project
 DIR ?= $(CURDIR)
+# How many tests run at once: tests wait for other programs, so there are more workers than cores.
+WORKERS ?= 4
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -84,7 +86,7 @@ check: setup
 # The checks and the tests of the pages run in parallel, each printing its output at its end.
 test: setup
 	@$(MAKE) --no-print-directory --jobs=2 $(OUTPUT_SYNC) check page-tests
-	$(OUTSIDE_MAKE) $(BIN)/pytest -n 4 --dist worksteal --durations=20
+	$(OUTSIDE_MAKE) $(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=20
 
 # On two cores vitest would use only one by default.
 page-tests: setup

@@ -152,7 +152,7 @@ async def _talk(chat: Chat, camera: Camera) -> None:
 
 async def _propose(chat: Chat, camera: Camera) -> None:
     window = camera.window
-    await window.command("Portico: Switch Mode")
+    await window.command("Portico: Switch Review Mode")
     await window.pick("Proposal")
     await _ask(chat, "/edit calculator.py s/first + second/second + first/")
     # In a tree of its own it need not ask.
@@ -188,7 +188,7 @@ async def _keep_track(chat: Chat, camera: Camera) -> None:
     await camera.shoot("todos")
     await window.fold("Todos")
     await window.fold("Sessions")
-    await chat.button("History").click()
+    await window.command("Portico: Show History")
     await expect(chat.history).to_be_visible()
     await camera.shoot("history", dark=True)
 

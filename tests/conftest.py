@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.support.failure_report import shorten_snapshots, widen
 from tests.support.frames import FrameWatch
 from tests.support.program import Portico
 from tests.support.warm import QuickPortico, warmed
@@ -36,6 +37,11 @@ os.environ.pop("PYTEST_ADDOPTS", None)
 # Folders whose tests take long, or much to set up.
 LONG = ("vscode", "browser", "end_to_end", "cli", "review", "porter")
 FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    widen(config)
 
 
 def pytest_collection() -> None:
@@ -73,6 +79,8 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    if call.excinfo is not None:
+        shorten_snapshots(call.excinfo.value)
     report = yield
     if report.failed:
         item.stash[FAILED] = True

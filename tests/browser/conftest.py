@@ -1,5 +1,6 @@
 """What the tests of the page share: one browser and one server per worker, a fresh profile per test."""
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -129,9 +130,14 @@ async def chat(house: House, shared_house: tuple[House, str], open_page: Open) -
 
 @pytest.fixture
 def shoot() -> Shoot:
-    """Keeps pictures of a page as it looks at the usual widths, by day and if wanted by night."""
+    """Keeps pictures of a page as it looks at the usual widths, by day and if wanted by night.
+
+    They are for people. With several workers, as in a whole run, there are none: drawing them takes time.
+    """
 
     async def shoot(chat: Chat, name: str, *, night: bool = False, widths: tuple[int, ...] = WIDTHS) -> None:
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            return
         OUTPUT.mkdir(exist_ok=True)
         before = chat.page.viewport_size
         for width in widths:

@@ -65,7 +65,7 @@ async def test_a_reason_for_a_rejection_goes_to_the_agent(chat: Chat) -> None:
     await expect(chat.prompts.last).to_contain_text("I rejected “Run make tar”: it smells")
 
 
-async def test_what_is_remembered_is_chosen_and_can_be_taken_back(chat: Chat) -> None:
+async def test_what_is_remembered_is_chosen_and_can_be_taken_back(chat: Chat, shoot: Shoot) -> None:
     await chat.ask(*wish("make varnish", "first"))
     card = chat.card("Permission: Run make varnish")
     await card.get_by_role("button", name="More ways to allow").click()
@@ -80,7 +80,15 @@ async def test_what_is_remembered_is_chosen_and_can_be_taken_back(chat: Chat) ->
     settings = chat.page.get_by_role("dialog", name="Settings")
     await settings.get_by_role("button", name=re.compile("^Revoke execute:make varnish")).click()
     await expect(settings.get_by_text("execute:make varnish")).to_have_count(0)
-    await settings.get_by_role("button", name="Close").click()
+    await settings.get_by_role("button", name="Show all decisions…").click()
+    decisions = chat.page.get_by_role("dialog", name="Decisions of all sessions")
+    row = decisions.get_by_role("row", name=re.compile("Run make varnish.*by a rule execute:make varnish"))
+    await expect(row.first).to_be_visible()
+    await shoot(chat, "decisions", widths=(360, 420, 1280), night=True)
+    async with chat.page.expect_download() as saved:
+        await decisions.get_by_role("button", name="Export as CSV").click()
+    assert (await saved.value).suggested_filename == "portico-decisions.csv"
+    await decisions.get_by_role("button", name="Close").click()
     await chat.new_session()
     await chat.ask(*wish("make varnish", "third"))
     await expect(chat.card("Permission: Run make varnish")).to_be_visible()
@@ -97,11 +105,44 @@ async def test_a_pattern_shows_what_it_covers_and_is_kept_as_it_was_written(chat
     await expect(card.get_by_role("button", name="Always allow pattern")).to_be_disabled()
     await pattern.fill("execute:make *")
     await expect(menu.get_by_role("status")).to_have_text("Covers this request.")
+    await pattern.fill("execute:make r*")
+    await chat.new_session()
+    await expect(card).to_have_count(0)
+    await chat.tabs.first.click()
+    await expect(pattern).to_have_value("execute:make r*")
+    await pattern.fill("execute:make *")
+    await expect(menu.get_by_role("status")).to_have_text("Covers this request.")
     await card.get_by_role("button", name="Allow pattern for this session").click()
     await chat.rested()
     await chat.tell(*wish("make knots", "second"))
     await expect(chat.answers.last).to_have_text("second: ran")
     await expect(chat.fold("Run make knots.*by the rule execute:make")).to_be_visible()
+
+
+async def test_edits_are_accepted_by_one_key_and_that_is_shown_until_it_is_turned_off(
+    chat: Chat, shoot: Shoot
+) -> None:
+    def edit(name: str) -> list[dict[str, object]]:
+        shared = {"title": f"Edit {name}", "kind": "edit"}
+        tool = {"id": name, "locations": [{"path": name}], "statuses": ["pending"], **shared}
+        branches = {"allowed": [say(f"{name}: changed")], "rejected": [say(f"{name}: left")]}
+        return [{"tool": tool}, {"permission": {"tool": name, "options": OPTIONS[::2], **shared, **branches}}]
+
+    await chat.ask(*edit("hull.py"))
+    card = chat.card("Permission: Edit hull.py")
+    await expect(card.get_by_role("button", name="Yes, run it")).to_be_visible()
+    await chat.page.keyboard.press("Control+Alt+e")
+    await expect(chat.answers.last).to_have_text("hull.py: changed")
+    note = chat.composer.get_by_text("Auto-accept edits is on")
+    await expect(note).to_be_visible()
+    await chat.rested()
+    await chat.tell(*edit("mast.py"))
+    await expect(chat.answers.last).to_have_text("mast.py: changed")
+    await shoot(chat, "auto-accept", widths=(360, 420, 1280), night=True)
+    await chat.ask(*wish("make haste", "run"))
+    await expect(chat.card("Permission: Run make haste")).to_be_visible()
+    await chat.composer.get_by_role("button", name="Turn off").click()
+    await expect(note).to_have_count(0)
 
 
 async def test_an_agent_is_trusted_only_after_a_confirmation(own_house: House, open_page: Open) -> None:
@@ -149,6 +190,7 @@ async def test_several_requests_are_answered_at_once(chat: Chat, house: House) -
         for ask in asks
     ]
     go = house.workspace / "go-on-asking"
+    go.unlink(missing_ok=True)
     await chat.ask(*requests, {"wait_file": str(go)})
     pending = chat.page.get_by_role("group", name="Waiting for you")
     await expect(pending.get_by_text("3 requests are waiting for you")).to_be_visible()

@@ -16,13 +16,15 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300
 MEGABYTE = 1_000_000
 ROUNDS = 4_100
 FEW_NODES = 20_000
+FEW_ROWS = 80
 PAINTED = 200
 LOOK_AGAIN_MS = 500
 
 
-async def test_an_answer_of_five_megabytes_leaves_the_page_usable(chat: Chat, house: House) -> None:
+# One of 5 MB is measured by web/bench/prose.mjs.
+async def test_an_answer_of_a_megabyte_leaves_the_page_usable(chat: Chat, house: House) -> None:
     paragraph = "A **boat** in the `harbour`, with a crew of its own. " * 10 + "\n\n"
-    count = 5 * MEGABYTE // len(paragraph) // 10
+    count = MEGABYTE // len(paragraph) // 10
     await chat.ask({"repeat": {"count": count, "steps": [say(paragraph * 10)]}}, say("Ahoy, the end."))
     await types(chat, "while it comes")
     ended(house, await chat.session_id())
@@ -50,10 +52,17 @@ async def test_a_session_of_twenty_thousand_events_leaves_the_page_usable(chat: 
     await chat.page.goto(house.server.url)
     await expect(chat.seen("Ahoy, the end.")).to_be_visible()
     await types(chat, "at the end")
+    rows = chat.log.locator(".p-row")
+    assert await rows.count() < FEW_ROWS
     await chat.log.focus()
-    await chat.page.keyboard.press("Home")
+    for _ in range(6):
+        await chat.page.keyboard.press("Home")
+        await expect(chat.seen("Ahoy, the end.")).to_have_count(0)
+        assert await rows.count() < FEW_ROWS
     await types(chat, "further up")
     assert await nodes(chat) < FEW_NODES
+    await chat.button(re.compile("^Jump to end")).click()
+    await expect(chat.seen("Ahoy, the end.")).to_be_visible()
 
 
 async def test_a_megabyte_from_a_command_leaves_the_page_usable(chat: Chat, house: House) -> None:

@@ -72,6 +72,7 @@ async def test_a_newcomer_connects_a_model_on_the_page_and_porter_answers_with_i
     async with ModelEndpoint() as endpoint:
         endpoint.answer = lambda _: BAD_KEY
         around = {"ANTHROPIC_BASE_URL": endpoint.address}
+        (own_house.workspace / "boats.py").write_text("def launch(boat):\n    return boat\n")
         chat: Chat = await open_page(await asyncio.to_thread(own_house.open, environ=around))
         await chat.new_session("Porter")
         await expect(chat.log.get_by_role("button", name="Use Scripted")).to_be_visible()
@@ -79,8 +80,14 @@ async def test_a_newcomer_connects_a_model_on_the_page_and_porter_answers_with_i
         offer = chat.log.get_by_role("button", name="Connect a model")
         await expect(offer).to_have_count(0)
         await chat.tell("What is this folder about?")
-        await expect(chat.answers.last).to_contain_text("no model is connected to me yet")
-        await shoot(chat, "no-model", widths=(300, 1100), night=True)
+        await expect(chat.answers.last).to_contain_text("No model is connected to me yet")
+        await chat.tell("Explain line 1 of @boats.py:\n\n```python\ndef launch(boat):\n```")
+        await expect(chat.answers.last).to_contain_text("function in boats.py:1")
+        await shoot(chat, "no-model", widths=(360, 1280), night=True)
+        coder = chat.page.get_by_role("dialog", name="Connect a model")
+        await chat.log.get_by_role("button", name="Get the offline coder").click()
+        await expect(coder.get_by_role("button", name=re.compile("^Download"))).to_be_focused()
+        await chat.page.keyboard.press("Escape")
         await offer.click()
         dialog = chat.page.get_by_role("dialog", name="Connect a model")
         await expect(dialog.get_by_label("Provider")).to_be_focused()

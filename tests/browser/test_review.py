@@ -248,9 +248,7 @@ async def test_the_first_change_asks_how_and_remembers_the_answer(
     assert json.loads(found["review"]["valueJson"])["mode"] == "branch"
 
 
-@pytest.mark.parametrize("light", ["light", "dark"])
-async def test_axe_finds_nothing_serious_in_a_review(chat: Chat, harbour: Harbour, light: str) -> None:
-    await chat.page.emulate_media(color_scheme=light)  # type: ignore[arg-type]
+async def test_axe_finds_nothing_serious_in_a_review(chat: Chat, harbour: Harbour) -> None:
     await propose(chat, writes("harbour.py", changed()))
     found = {"card": await faults(chat)}
     await card(chat).get_by_role("button", name="Review").click()

@@ -13,8 +13,6 @@ from tests.support.waiting import eventually, wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-ROUNDS = 5_000
-FEW_ROWS = 80
 # Frames in which nothing has moved any more, in a window of a width.
 SETTLED = """async (width) => {
     const { scrollTop, scrollHeight } = document.querySelector(".p-scroller");
@@ -46,27 +44,6 @@ async def edges(one: Locator) -> tuple[tuple[float, float], tuple[float, float]]
 async def lie_apart(one: Locator, other: Locator) -> bool:
     pairs = zip(await edges(one), await edges(other), strict=True)
     return any(mine[1] <= its[0] or its[1] <= mine[0] for mine, its in pairs)
-
-
-async def test_twenty_thousand_events_are_a_few_rows_on_the_page(chat: Chat, house: House) -> None:
-    round_trip = [{"tool": {"title": "Haul", "kind": "read"}}, say("Heave.\n\n"), {"think": "Ho."}]
-    await chat.ask({"repeat": {"count": ROUNDS, "steps": round_trip}}, say("Ahoy, the end."))
-    await expect(chat.stop_button).to_be_visible()
-    session_id = await chat.session_id()
-    await chat.page.goto("about:blank")
-    ended(house, session_id)
-    assert int(house.session(session_id)["summary"]["lastSeq"]) > 20_000
-    await chat.page.goto(house.server.url)
-    await expect(chat.seen("Ahoy, the end.")).to_be_visible()
-    rows = chat.log.locator(".p-row")
-    assert await rows.count() < FEW_ROWS
-    await chat.log.focus()
-    for _ in range(6):
-        await chat.page.keyboard.press("Home")
-        await expect(chat.seen("Ahoy, the end.")).to_have_count(0)
-        assert await rows.count() < FEW_ROWS
-    await chat.button(re.compile("^Jump to end")).click()
-    await expect(chat.seen("Ahoy, the end.")).to_be_visible()
 
 
 async def test_the_page_follows_the_stream_only_at_the_bottom(chat: Chat, house: House) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from portico.testing import scripted_agent_command
 from tests.cli.test_model_failures import quick_environ
 from tests.cli.test_prompts import keep
 from tests.support.model_endpoint import Answer, Call, ModelEndpoint, Refuse, Say
@@ -159,3 +160,26 @@ async def test_a_cancelled_run_keeps_half_an_answer_and_wrong_values_start_no_se
         assert (told.get("complete", False), told["finishReason"]) == (False, "cancelled")
         assert "error" not in told
         assert json.loads(told["provenanceJson"])["complete"] is False
+
+
+async def test_an_inline_edit_is_a_proposal_of_the_agent_that_is_named(
+    portico: Portico, server: Server
+) -> None:
+    file = portico.workspace / "mast.py"
+    file.write_text("height = 12\n")
+    write = {"write": {"path": "mast.py", "content": "height = 20\n"}}
+    command, *args = scripted_agent_command({"on_prompt": [[{"echo": {}}, write]]})
+    portico.settings({"agents": {"boat": {"command": command, "args": args}}})
+    await asyncio.to_thread(detach, portico)
+    values = {"instruction": "Make it taller.", "file": "mast.py", "lines": "line 1", "input": "height = 12"}
+    found = await _Runs(portico, server).result("edit-inline", values=values, agent="boat")
+    assert "Change mast.py, line 1: Make it taller." in found["text"]
+    assert file.read_text() == "height = 12\n"
+    session = {"sessionId": found["sessionId"]}
+    told = await asyncio.to_thread(server.ask, "GetSession", session)
+    assert told["session"]["summary"]["agent"] == "boat"
+    (proposal,) = (await asyncio.to_thread(server.ask, "GetProposal", session))["proposals"]
+    choice = {**session, "proposalId": proposal["proposalId"], "revision": proposal["revision"]}
+    applied = await asyncio.to_thread(server.ask, "ApplyProposal", choice)
+    assert applied["applied"]
+    assert file.read_text() == "height = 20\n"

@@ -454,7 +454,7 @@ class TestTheTerminal:
             assert "terminal “zsh”" in told
             assert "you cannot see it" in told
             assert here.asked == [
-                TerminalCommand(command="gh auth login", cwd=str(here.workspace), title="gh auth login")
+                TerminalCommand(command="gh auth login", cwd=str(here.workspace), title="Portico")
             ]
 
     async def test_a_command_that_the_person_does_not_want_is_not_run(self, tmp_path: Path) -> None:

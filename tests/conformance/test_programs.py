@@ -155,6 +155,9 @@ def test_mistakes_are_explained(portico: Portico) -> None:
     )
     assert "NAME=TEXT" in portico.run("conformance", "agent", "--prompt", "x=y", "--", "true").err
     assert "needs a command" in portico.run("conformance", "client").err
+    draft = portico.run("conformance", "agent", "--protocol-version", "2", "--", "true")
+    assert "no cases for version 2 of ACP, which is a draft" in draft.err
+    assert draft.code == 5
     idle = judge_client(portico, (sys.executable, "-c", "print('no agent')", "{agent}"), *chosen("INIT-001"))
     assert "started no agent" in idle.api["cases"][0]["reason"]
     missing = portico.run("conformance", "agent", "--api", "--case", "ACP-INIT-001", "--", "no-such-agent")

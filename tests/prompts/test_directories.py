@@ -170,6 +170,7 @@ def test_the_built_in_prompts_have_no_fault_and_take_an_input() -> None:
     assert [file.stem for file in files] == [
         "commit-message",
         "docstrings",
+        "edit-inline",
         "explain",
         "review-diff",
         "summarize",
@@ -179,7 +180,7 @@ def test_the_built_in_prompts_have_no_fault_and_take_an_input() -> None:
     for file in files:
         prompt = read_prompt(file.read_bytes())
         assert prompt.warnings == ()
-        assert prompt.matter.mode == "read-only"
+        assert prompt.matter.mode == ("proposal" if file.stem == "edit-inline" else "read-only")
         assert prompt.matter.description
         assert prompt.matter.version
         assert "input" in {one.name for one in prompt.variables}

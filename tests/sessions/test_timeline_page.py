@@ -2,7 +2,16 @@
 
 import pytest
 
-from portico.domain.events import AnyPayload, Event, Notice, SessionStarted, TextDelta, Thinking
+from portico.domain.events import (
+    AnyPayload,
+    Event,
+    Notice,
+    SessionStarted,
+    TextDelta,
+    Thinking,
+    TitleUpdated,
+    UsageUpdated,
+)
 from portico.domain.ids import SessionId
 from portico.sessions.log import timeline_page
 from portico.sessions.log.timeline_page import read_timeline_page
@@ -56,6 +65,16 @@ async def test_a_page_that_begins_with_a_message_is_as_long_as_it_was_asked_to_b
 async def test_thoughts_are_kept_together_too() -> None:
     store = await store_of(*(Thinking(text="hm") for _ in range(9)))
     assert await page(store, 3) == list(range(2, 11))
+
+
+async def test_what_doors_do_not_show_does_not_end_a_message() -> None:
+    said, used = words(6), UsageUpdated(used=10)
+    store = await store_of(TitleUpdated(title="Boats"), *said[:3], used, *said[3:], used)
+    whole = list(range(3, 11))
+    assert await page(store, 4) == whole  # begins with a word after what is not shown
+    assert await page(store, 5) == whole  # begins with what is not shown
+    assert await page(store, 2, before_seq=7) == [3, 4, 5, 6]
+    assert await page(store, 1) == [10]
 
 
 async def test_a_message_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,8 @@ from portico.domain.events import (
     AnyPayload,
     CommandsUpdated,
     Notice,
+    PermissionRequested,
+    PermissionResolved,
     PromptSubmitted,
     StateChanged,
     TextDelta,
@@ -318,6 +320,18 @@ async def test_how_things_stand_is_the_last_event_of_each_such_kind(store: Store
     assert {kind: one.seq for kind, one in found.items()} == {"usage_updated": 6, "commands_updated": 4}
     assert found["commands_updated"].payload == said[2]
     assert await store.standing(BETA) == []
+
+
+async def test_permission_events_are_found_among_all_others(store: Store) -> None:
+    await store.append(session(length=1), durable=False)
+    asked = PermissionRequested(request_id="p1", tool_id="t", title="Run it", options=(), tool_kind="execute")
+    resolved = PermissionResolved(
+        request_id="p1", outcome="denied", by="person", option_id=None, scope="once"
+    )
+    said: list[AnyPayload] = [TextDelta(text="first"), asked, TextDelta(text="then"), resolved]
+    await store.append([event(ALPHA, seq, one) for seq, one in enumerate(said, start=2)], durable=False)
+    assert [one.payload for one in await store.permission_events(ALPHA)] == [asked, resolved]
+    assert await store.permission_events(BETA) == []
 
 
 async def test_a_desk_is_kept_until_it_is_cleared_or_its_session_is_deleted(store: Store) -> None:

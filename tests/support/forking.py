@@ -11,6 +11,9 @@ import os
 import socket
 import sys
 from importlib import import_module
+from pathlib import Path
+
+import portico
 
 # Commands that tests start often.
 COMMANDS = (
@@ -18,8 +21,21 @@ COMMANDS = (
     *("serve", "stop", "status", "models", "auth", "trace", "schema", "doctor"),
     *("packages", "config", "eval", "skills", "components"),
 )
+_COMPONENTS = sorted((Path(portico.__file__).parent / "components").glob("*/component.py"))
 # Those, and what they import when they are under way.
-IMPORTED = (*(f"portico.cli.{name}" for name in COMMANDS), "portico.chains.review_proxies")
+IMPORTED = (
+    *(f"portico.cli.{name}" for name in COMMANDS),
+    *(f"portico.components.{file.parent.name}.component" for file in _COMPONENTS),
+    "ctypes",
+    "encodings.idna",
+    "portico.chains.review_proxies",
+    "portico.cli.failure_output",
+    "portico.conductor.mcp_bridge.routes",
+    "portico.conductor.mcp_bridge.stdio_shim",
+    "portico.doors.terminal.render.plain_renderer",
+    "portico.doors.terminal.render.session_table",
+    "portico.sandbox.backends",
+)
 
 
 def heard(line: socket.socket) -> int:

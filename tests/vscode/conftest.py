@@ -91,6 +91,7 @@ async def profile(
             args=ARGUMENTS,
             viewport=SIZE,
             reduced_motion="reduce",
+            permissions=["clipboard-read", "clipboard-write"],
         )
         yield context
         await context.close()

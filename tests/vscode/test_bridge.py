@@ -206,10 +206,23 @@ async def test_a_command_goes_to_a_terminal_only_when_the_person_agrees(
     assert not mark.exists()
     try:
         await card.get_by_role("button", name="Allow", exact=True).click()
-        await expect(terminals).to_have_count(1)
         wait_until(mark.exists, "the file that the command makes")
         await chat.rested()
+        # It comes to the front when the person asks for it, and is used again.
+        await expect(terminals).to_have_count(0)
+        await window.answer("runs in the terminal “Portico”", "Show Terminal")
+        await expect(terminals).to_have_count(1)
         await window.page.screenshot(path=OUTPUT / "own-terminal.png")
+        mark.unlink()
+        await chat.ask(
+            {"use_tool": {"server": "portico-code", "name": "run_in_terminal", "arguments": arguments}}
+        )
+        await card.last.get_by_role("button", name="Allow", exact=True).click()
+        wait_until(mark.exists, "the file that the command makes again")
+        await expect(terminals).to_have_count(1)
+        await expect(window.page.locator(".xterm-rows:visible")).to_contain_text(
+            re.compile("echo moored.*echo moored", re.DOTALL)
+        )
     finally:
         await window.command("Terminal: Kill All Terminals")
     await expect(terminals).to_have_count(0)

@@ -3,6 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.chat import named
 from tests.browser.user_environment import House
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT
@@ -35,20 +36,70 @@ async def test_a_proposal_is_looked_at_in_the_diff_editor_applied_and_taken_back
     wait_until(lambda: file.read_text() == before, "the file as it was")
 
 
-async def test_changes_are_reviewed_in_the_chat_in_their_colours(window: Workbench, house: House) -> None:
-    file = house.workspace / "hull.txt"
-    file.write_text("first\nsecond\n")
-    chat = await window.propose({"write": {"path": "hull.txt", "content": "first\nthird\n"}})
-    await window.command("Portico: Review Changes")
-    lines = window.chat_frame.locator(".p-rl-added, .p-rl-removed")
-    await expect(lines).to_have_count(2)
+async def test_all_files_of_a_proposal_are_reviewed_in_one_editor(window: Workbench, house: House) -> None:
+    hull, mast, sail = (house.workspace / name for name in ("hull.txt", "mast.txt", "sail.txt"))
+    between = "plank\n" * 20
+    hull.write_text(f"first\n{between}second\n")
+    mast.write_text("spruce\n")
+    sail.unlink(missing_ok=True)
+    chat = await window.propose(
+        named("Repairs of the quay"),
+        {"write": {"path": "hull.txt", "content": f"FIRST\n{between}third\n"}},
+        {"write": {"path": "mast.txt", "content": "fir\n"}},
+        {"write": {"path": "sail.txt", "content": "canvas\n"}},
+    )
+    await chat.button("Review").last.click()
+    review = window.page.locator(".multiDiffEditor")
+    proposed = review.locator(".modified .view-line")
+    for words in ("FIRST", "third", "fir", "canvas"):
+        await expect(proposed.get_by_text(words, exact=True)).to_be_visible()
+    title = window.page.locator(".pane-header").filter(has_text="Changes")
+    await expect(title).to_contain_text("3 to review")
     await window.page.screenshot(path=OUTPUT / "review.png")
+
+    async def apply_change() -> None:
+        """The one at the cursor, by its key; until both sides have it."""
+        if "third" not in hull.read_text():
+            await proposed.get_by_text("third").click(timeout=ATTEMPT_MS)
+            await window.page.keyboard.press("Control+Alt+Enter")
+        applied = review.locator(".original .view-line").get_by_text("third")
+        await expect(applied).to_be_visible(timeout=ATTEMPT_MS)
+
+    await persist(apply_change)
+    assert hull.read_text() == f"first\n{between}third\n"
+
+    async def discard_file() -> None:
+        line = proposed.get_by_text("fir", exact=True)
+        if await line.count():
+            await line.click(timeout=ATTEMPT_MS)
+            await window.command("Portico: Discard This File")
+        await expect(line).to_have_count(0, timeout=ATTEMPT_MS)
+
+    await persist(discard_file)
+    await expect(proposed.get_by_text("canvas")).to_be_visible()
+    assert mast.read_text() == "spruce\n"
+    actions = window.page.locator(".editor-group-container.active .editor-actions")
+    await actions.get_by_role("button", name="Apply Proposal").click()
+    wait_until(sail.exists, "the new file")
+    wait_until(lambda: hull.read_text() == f"FIRST\n{between}third\n", "the rest")
+    await expect(review).to_have_count(0)
+
+
+async def test_a_conflict_is_resolved_in_the_chat_in_its_colours(window: Workbench, house: House) -> None:
+    file = house.workspace / "deck.txt"
+    file.write_text("first\nsecond\n")
+    await window.propose({"write": {"path": "deck.txt", "content": "first\nthird\n"}})
+    file.write_text("first\nfourth\n")
+    await window.command("Portico: Apply Proposal")
+    await window.answer("Nothing was applied: conflicts in deck.txt", "Review")
+    lines = window.chat_frame.locator(".p-rl-added, .p-rl-removed")
+    await expect(lines.first).to_be_visible()
+    await window.page.screenshot(path=OUTPUT / "conflict.png")
     for line in await lines.all():
         await expect(line).not_to_have_css("background-color", CLEAR)
         # VS Code has a colour of its own for code, which would hide that of the line.
         await expect(line.locator("code")).to_have_css("background-color", CLEAR)
-    await chat.button("Apply all").last.click()
-    wait_until(lambda: file.read_text() == "first\nthird\n", "the change")
+    assert file.read_text() == "first\nfourth\n"
 
 
 async def test_files_of_a_proposal_are_applied_and_discarded_one_by_one_in_the_view(

@@ -11,6 +11,7 @@ from playwright.async_api import expect
 
 from tests.browser.chat import named, say
 from tests.browser.user_environment import House
+from tests.support.program import PROGRAM
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT
 from tests.vscode.retry import ATTEMPT_MS, persist
@@ -56,9 +57,9 @@ async def test_another_agent_begins_a_session_and_its_mode_is_switched(window: W
 
     await window.begin_session()
     await window.knows_session()
-    await window.command("Portico: Switch Mode")
+    await window.command("Portico: Switch Agent Mode")
     await window.pick("Write code")
-    await window.command("Portico: Switch Mode")
+    await window.command("Portico: Switch Agent Mode")
     await expect(window.picker.get_by_role("option", name=re.compile("^Write code, current"))).to_be_visible()
     await window.page.keyboard.press("Escape")
 
@@ -85,6 +86,11 @@ async def test_a_session_is_exported_into_a_file_that_a_person_names(window: Wor
     wait_until(file.exists, "the export")
     wait_until(lambda: "All boats are in." in file.read_text(), "all of the export")
     file.unlink()
+    await window.command("Portico: Show Session Events")
+    events = window.page.locator(".part.panel .view-lines")
+    await expect(events).to_contain_text("titleUpdated")
+    await expect(events).to_contain_text("Log of the quay")
+    await window.command("View: Hide Panel")
 
 
 async def test_the_last_session_of_the_folder_is_resumed(window: Workbench) -> None:
@@ -181,6 +187,13 @@ async def test_what_the_editor_shows_goes_along_by_choice_and_the_choice_is_reme
     await expect(chat.prompt).to_have_value(re.compile("@mast.py "))
     await window.command("Portico: Add Git Changes to Chat")
     await window.told("There are no changes.")
+    (house.workspace / "load.json").write_text('{"cargo": }\n')
+    await window.open_file("load.json")
+    await expect(window.editor.locator(".squiggly-error").first).to_be_attached()
+    await window.command("Portico: Add Problems to Chat")
+    await expect(chat.prompt).to_have_value(
+        re.compile("Problems:\n- @load.json, line 1: error: Value expected")
+    )
 
 
 async def test_the_state_of_the_editor_reaches_programs_in_its_terminal(
@@ -198,4 +211,21 @@ async def test_the_state_of_the_editor_reaches_programs_in_its_terminal(
     assert state["activeFile"] == str(house.workspace / "mast.py")
     assert state["languageId"] == "python"
     told.unlink()
+
+    # The program itself tells its agent, which says what it was told.
+    heard = house.workspace / "heard.txt"
+    steps = json.dumps([{"echo": {}}])
+    run = f"{PROGRAM} exec --agent scripted '{steps}' > h.part; mv h.part {heard.name}"
+    await window.page.keyboard.type(run)
+    await window.page.keyboard.press("Enter")
+    await asyncio.to_thread(wait_until, heard.exists, "what the agent was told in the terminal")
+    assert "mast.py" in heard.read_text()
+    heard.unlink()
+
+    await window.command("Terminal: Select All")
+    await window.command("Portico: Add Terminal Selection to Chat")
+    chat = window.chat()
+    selected = re.compile("From the terminal:\n\n```\n.*heard.txt", re.DOTALL)
+    await expect(chat.prompt).to_have_value(selected)
+    await chat.prompt.fill("")
     await window.command("Terminal: Kill All Terminals")

@@ -173,13 +173,10 @@ async def test_a_browser_tab_that_dies_comes_back_with_the_session_that_was_in_f
 
 
 async def test_a_proposal_is_applied_by_the_window_that_is_left_when_a_tab_has_died(
-    open_window: Open, house: House
+    window: Workbench, open_window: Open, house: House
 ) -> None:
     file = house.workspace / "anchor.txt"
     file.write_text("rope\n")
-    window = await open_window()
-    await window.open_chat()
-    await window.begin_session()
     # Used last, it has the edits of its folder, and nobody hears that it is gone.
     dying = await open_window()
     await dying.open_chat()

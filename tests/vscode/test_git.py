@@ -1,6 +1,7 @@
 """Work on a branch or in a worktree, where a real VS Code shows such things."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -52,6 +53,11 @@ async def test_the_scm_view_shows_what_a_branch_session_has_changed_as_soon_as_i
     await window.command("Source Control: Focus on Changes View")
     await expect(changes.filter(has_text="log.txt")).to_be_visible()
     await window.page.screenshot(path=OUTPUT / "branch.png")
+    await window.command("Portico: Add Git Changes to Chat")
+    await expect(chat.prompt).to_have_value(
+        re.compile(r"Git changes:\n\n```diff\ndiff --git a/log.txt .*\+second", re.DOTALL)
+    )
+    await chat.prompt.fill("")
 
     chat = await window.open_chat()
     await begin(window, chat, "Portico: Start in a Worktree")

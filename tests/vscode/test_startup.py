@@ -34,7 +34,7 @@ def folder_with_program(place: Path, program: str) -> Path:
     return place
 
 
-async def test_a_program_that_is_not_there_or_of_another_version_is_told_once_with_what_to_do(
+async def test_a_wrong_program_is_told_once_with_what_to_do_and_the_right_one_is_started_without_a_reload(
     open_window: Open, tmp_path: Path
 ) -> None:
     folder = folder_with_program(tmp_path / "broken", "/nowhere/portico")
@@ -55,15 +55,6 @@ async def test_a_program_that_is_not_there_or_of_another_version_is_told_once_wi
     for remedy in ("Install", "Choose Program", "Show Log"):
         await expect(told.get_by_role("button", name=remedy)).to_be_visible()
 
-
-async def test_a_program_that_is_named_wrong_and_then_right_is_started_without_a_reload(
-    open_window: Open, tmp_path: Path
-) -> None:
-    folder = folder_with_program(tmp_path / "mended", "/nowhere/portico")
-    window = await open_window(folder)
-    await window.show()
-    await window.told("portico.program is /nowhere/portico")
-    await expect(window.chat_frame.get_by_text("Portico is starting.")).to_be_visible()
     folder_with_program(folder, str(PROGRAM))
     chat = window.chat()
     await expect(chat.prompt).to_be_editable(timeout=OPEN_MS)

@@ -133,7 +133,7 @@ class Workbench:
         """Have nothing written in the session in front before the person wants it, and a proposal made in it."""
         chat = self.chat()
         await self.knows_session()
-        await self.command("Portico: Switch Mode")
+        await self.command("Portico: Switch Review Mode")
         await self.pick("Proposal")
         await expect(chat.composer.get_by_role("combobox", name=re.compile("Proposal"))).to_be_visible()
         await chat.tell(*steps)

@@ -1,18 +1,20 @@
 // Entry point of the extension. Activation starts no server; the first view or command does.
 
 import * as vscode from "vscode";
-import { hunkCommands } from "./bridge/hunk-commands";
 import { registerTerminalCommand } from "./bridge/tool-terminal";
 import { attachWindow, followWindow } from "./bridge/editor-window";
+import { UserTerminals } from "./bridge/user-terminal";
 import { codeCommands } from "./commands/code";
 import { contextCommands } from "./commands/context";
 import { promptCommands } from "./commands/prompts";
 import { reviewCommands } from "./commands/review";
+import { eventLogCommand } from "./commands/event-log";
 import { serverCommands } from "./commands/server";
 import { sessionCommands } from "./commands/sessions";
 import { registerTaskCommand } from "./commands/tasks";
 import { EditorContext } from "./editor/context";
 import { writeStateFile } from "./editor/editor-state";
+import { inlineEditCommands } from "./inline-edit/inline-edit-commands";
 import { WorkspaceFolders } from "./workspace-folders";
 import { showBranchStatus } from "./git/branch-status";
 import { sendKeys, readKeys, handleKey } from "./model-keys";
@@ -20,6 +22,9 @@ import { registerParticipant } from "./models/chat-participant";
 import { ModelProvider, VENDOR } from "./models/model-provider";
 import { RunningTurns } from "./models/open-turns";
 import { ANSWER_SCHEME, AnswerDocuments } from "./prompts/answer-documents";
+import { hunkCommands } from "./review/hunk-commands";
+import { PROPOSAL_SCHEME, ProposalDocuments } from "./review/proposal-documents";
+import { ReviewEditors } from "./review/review-editors";
 import type { Services } from "./services";
 import { locateProgram } from "./server/program-locator";
 import { environmentFolder, Installer } from "./server/installer";
@@ -35,7 +40,6 @@ import { SessionNotifications } from "./chat/session-notifications";
 import { CHAT_PANEL, CHAT_VIEW, Chat } from "./chat/chat";
 import { tourCommands } from "./tours/tour-comments";
 import { showChanges } from "./views/changes";
-import { PROPOSAL_SCHEME, ProposedFileProvider } from "./views/proposal-diff";
 import { showSessions } from "./views/session-list";
 import { showTodos } from "./views/todos";
 
@@ -45,7 +49,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const services = build(context, editor, log);
   const { server, connection, sessions, current, chat } = services;
   const turns = new RunningTurns();
-  const window = attachWindow(services, turns);
+  const terminals = new UserTerminals();
+  const window = attachWindow(services, turns, terminals);
   const provider = new ModelProvider(services, context.globalState, { turns, window });
   context.subscriptions.push(
     log,
@@ -56,13 +61,12 @@ export function activate(context: vscode.ExtensionContext): void {
     showStatus(server, current),
     new SessionNotifications(services),
     writeStateFile(context, editor),
-    followWindow(window),
+    followWindow(window, terminals),
     vscode.window.registerWebviewViewProvider(CHAT_VIEW, chat),
     vscode.window.registerWebviewPanelSerializer(CHAT_PANEL, chat),
-    vscode.workspace.registerTextDocumentContentProvider(
-      PROPOSAL_SCHEME,
-      new ProposedFileProvider(connection),
-    ),
+    services.documents,
+    services.reviews,
+    vscode.workspace.registerTextDocumentContentProvider(PROPOSAL_SCHEME, services.documents),
     showSessions(services),
     showTodos(services),
     showChanges(services),
@@ -74,7 +78,9 @@ export function activate(context: vscode.ExtensionContext): void {
     ...contextCommands(services),
     ...reviewCommands(services),
     ...serverCommands(services),
+    eventLogCommand(services),
     ...hunkCommands(services),
+    ...inlineEditCommands(services, context.workspaceState),
     registerTerminalCommand(services),
     ...tourCommands(services),
     showBranchStatus(services),
@@ -126,6 +132,7 @@ function build(
     storeKey: (given) => handleKey(connection, context.secrets, given),
   });
   const installer = new Installer(context, log);
+  const documents = new ProposalDocuments(connection);
   return {
     server,
     connection: connection,
@@ -137,6 +144,8 @@ function build(
     secrets: context.secrets,
     log,
     answers: new AnswerDocuments(),
+    documents,
+    reviews: new ReviewEditors(documents, sessions, current),
     toldElsewhere: new Set(),
   };
 }

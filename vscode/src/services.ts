@@ -3,6 +3,8 @@
 import type * as vscode from "vscode";
 import type { Chat } from "./chat/chat";
 import type { AnswerDocuments } from "./prompts/answer-documents";
+import type { ProposalDocuments } from "./review/proposal-documents";
+import type { ReviewEditors } from "./review/review-editors";
 import type { ServerConnection } from "./server/connection";
 import type { Installer } from "./server/installer";
 import type { Server } from "./server/server";
@@ -21,6 +23,8 @@ export interface Services {
   readonly secrets: vscode.SecretStorage;
   readonly log: vscode.LogOutputChannel;
   readonly answers: AnswerDocuments;
+  readonly documents: ProposalDocuments;
+  readonly reviews: ReviewEditors;
   /** Sessions whose end is shown by the command that started them. */
   readonly toldElsewhere: Set<string>;
 }

@@ -1,7 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { Progress, TodoSchema, type Todo } from "../../web/src/generated/portico/v1/events_pb";
-import { addTodo, markTodo, moveTodo, moveTodoBefore, removeTodo, TodoEdits } from "../src/views/todo-edits";
+import {
+  addTodo,
+  markTodo,
+  moveTodo,
+  moveTodoBefore,
+  removeTodo,
+  renameTodo,
+  TodoEdits,
+} from "../src/views/todo-edits";
 
 const todo = (todoId: string): Todo =>
   create(TodoSchema, { todoId, content: todoId, status: Progress.PENDING });
@@ -73,6 +81,13 @@ test("what the agent writes meanwhile is kept beneath a change that is under way
   await Promise.resolve();
   answers[0]?.resolve();
   await done;
+});
+
+test("a todo gets other words and stays where it is", () => {
+  const renamed = renameTodo("b", "Paint the hull")(three);
+  expect(ids(renamed)).toBe("abc");
+  expect(renamed[1]?.content).toBe("Paint the hull");
+  expect(renameTodo("nobody", "x")(three)).toEqual(three);
 });
 
 test.each([

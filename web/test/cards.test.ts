@@ -10,9 +10,11 @@ import {
   PermissionOutcome,
   PermissionRequestedSchema,
   PermissionResolvedSchema,
+  PermissionRisk,
   PermissionScope,
   QuestionFieldSchema,
   TurnEndedSchema,
+  ToolKind,
   TurnState,
   type PermissionResolved,
   type QuestionField,
@@ -23,7 +25,16 @@ import { keyProblem } from "../src/view/cards/key-form";
 import { endText } from "../src/view/cards/end-line";
 import { commandIn, likelyVariable, guideFor, reportText } from "../src/view/cards/error-guide";
 import { writerIn } from "../src/view/cards/folder-writers";
-import { commandOf, decisionLabel, onceOption, shortTitle } from "../src/view/cards/permission-labels";
+import { acceptedEdit } from "../src/view/cards/auto-accept";
+import {
+  answerLabel,
+  commandOf,
+  decisionLabel,
+  onceOption,
+  shortTitle,
+} from "../src/view/cards/permission-labels";
+import { isToldInFull } from "../src/view/cards/notice-line";
+import { isLongText, isRadioGroup } from "../src/view/cards/question-field";
 import { contentOf, firstValues, problemsOf } from "../src/view/cards/question-form";
 
 type Facts<Message> = Partial<Omit<Message, "$typeName" | "$unknown">>;
@@ -95,6 +106,14 @@ describe("an error", () => {
   });
 });
 
+describe("a notice", () => {
+  it("has its raw message only if its words do not say all of it", () => {
+    expect(isToldInFull('{"sessionUpdate":"notice","title":"A tiny model answers."}')).toBe(true);
+    expect(isToldInFull('{"sessionUpdate":"something_new"}')).toBe(false);
+    expect(isToldInFull(undefined)).toBe(false);
+  });
+});
+
 describe("a permission", () => {
   const request = create(PermissionRequestedSchema, {
     requestId: "p1",
@@ -139,6 +158,43 @@ describe("a permission", () => {
   it("is called by its title without backticks and the folder", () => {
     expect(shortTitle("Edit `/work/here/a.py`", "/work/here/")).toBe("Edit a.py");
     expect(shortTitle("  ")).toBe("Use a tool");
+  });
+
+  it("has the agent's names of its answers where they say more than yes and no", () => {
+    const option = (name: string, kind: PermissionOptionKind) => ({ optionId: name, name, kind });
+    const labels = (allow: string, reject: string, ...more: string[]): string[] => {
+      const asked = create(PermissionRequestedSchema, {
+        options: [
+          option(allow, PermissionOptionKind.ALLOW_ONCE),
+          option(reject, PermissionOptionKind.REJECT_ONCE),
+          ...more.map((name) => option(name, PermissionOptionKind.ALLOW_ALWAYS)),
+        ],
+      });
+      return asked.options
+        .slice(0, 2)
+        .map((one, index) => answerLabel(asked, one, index === 0 ? "Allow" : "Reject"));
+    };
+    expect(labels("Start the server", "Keep it off")).toEqual(["Start the server", "Keep it off"]);
+    expect(labels("Yes", "No")).toEqual(["Allow", "Reject"]);
+    expect(labels("Allow once", " Reject ")).toEqual(["Allow", "Reject"]);
+    expect(labels("Start the server", "Keep it off", "Always")).toEqual(["Allow", "Reject"]);
+  });
+
+  it("to change a file in the workspace can be accepted without a question, and no other", () => {
+    const edit = {
+      requestId: "p1",
+      toolKind: ToolKind.EDIT,
+      rule: "edit:a.py",
+      widerRule: "edit:*",
+      options: [{ optionId: "yes", name: "Yes", kind: PermissionOptionKind.ALLOW_ONCE }],
+    };
+    const accepted = (change: object): string | undefined =>
+      acceptedEdit(create(PermissionRequestedSchema, { ...edit, ...change }))?.optionId;
+    expect(accepted({})).toBe("yes");
+    expect(accepted({ toolKind: ToolKind.EXECUTE })).toBeUndefined();
+    expect(accepted({ widerRule: "" })).toBeUndefined();
+    expect(accepted({ risks: [PermissionRisk.OUTSIDE_WORKSPACE] })).toBeUndefined();
+    expect(accepted({ options: [] })).toBeUndefined();
   });
 
   it("shows the command it would run", () => {
@@ -220,6 +276,25 @@ it("says how a turn ended", () => {
   expect(ended(TurnState.CANCELED, "cancelled", 2_500n)).toBe("Stopped · 2.5 s");
   expect(ended(TurnState.COMPLETED, "end_turn", 75_000n)).toBe("Took 1 min 15 s");
   expect(ended(TurnState.COMPLETED, "refusal", 1_000n)).toContain("refused");
+});
+
+describe("a field", () => {
+  const field = (change: object): QuestionField => create(QuestionFieldSchema, { name: "x", ...change });
+  const choices = (count: number) => Array.from({ length: count }, (_, value) => ({ value: `${value}` }));
+
+  it("has radio buttons for a few choices of which one is needed", () => {
+    expect(isRadioGroup(field({ type: "choice", required: true, choices: choices(3) }))).toBe(true);
+    expect(isRadioGroup(field({ type: "choice", required: false, choices: choices(3) }))).toBe(false);
+    expect(isRadioGroup(field({ type: "choice", required: true, choices: choices(9) }))).toBe(false);
+  });
+
+  it("has several lines for a long text", () => {
+    expect(isLongText(field({ type: "string", maximum: 2_000 }))).toBe(true);
+    expect(isLongText(field({ type: "string", defaultJson: JSON.stringify("a\nb") }))).toBe(true);
+    expect(isLongText(field({ type: "string", maximum: 80 }))).toBe(false);
+    expect(isLongText(field({ type: "string", maximum: 2_000, secret: true }))).toBe(false);
+    expect(isLongText(field({ type: "string", maximum: 2_000, format: "uri" }))).toBe(false);
+  });
 });
 
 describe("a folder", () => {

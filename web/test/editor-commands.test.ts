@@ -21,7 +21,12 @@ test("a session that the editor opens by itself leaves the focus where it is", (
     openSession: (sessionId: string) => opened.push(sessionId),
   };
   const nothing = (): void => undefined;
-  followCommands(app as unknown as AppModel, { showSettings: nothing, showRequest: nothing });
+  followCommands(app as unknown as AppModel, {
+    showSettings: nothing,
+    showHistory: nothing,
+    showBoard: nothing,
+    showRequest: nothing,
+  });
   obey({ name: "open_session", sessionId: "s-1", quietly: true });
   expect(opened).toEqual(["s-1"]);
   expect(focus).not.toHaveBeenCalled();

@@ -193,6 +193,19 @@ describe("a proposal", () => {
     });
   }
 
+  test("has the file as its current one whose name was clicked, and rejects that one", async () => {
+    await review();
+    await page.locator(".p-rf >> nth=1 >> .p-rf-base").click();
+    const name = await page.locator(".p-rf >> nth=1 >> .p-rf-base").textContent();
+    const current = page.locator(".p-rf", { has: page.locator(".p-rh-current, .p-rf-current") });
+    await expect.poll(() => current.locator(".p-rf-base").allTextContents()).toEqual([name]);
+    await press("x");
+    const rejected = page.locator(".p-rfile", {
+      has: page.locator(".p-rfile-bad, .p-rfile-plain[title*=partly]"),
+    });
+    await expect.poll(() => rejected.locator(".p-rf-base").allTextContents()).toEqual([name]);
+  });
+
   test("that comes while nobody looks at the screen is read aloud", async () => {
     await show();
     const aloud = page.locator("[aria-live=polite]", { hasText: "8 files to review" });

@@ -213,7 +213,7 @@ class LocalCatalog:
         # Late: it loads a YAML parser, and most servers run no prompts.
         from portico.app.served_prompt_run import ServedPromptRun
 
-        spec, window = await self.agent("", workspace), self._window()
+        spec, window = await self.agent(request.agent, workspace), self._window()
         _, environ = await self._model_environ(workspace)
         return await within_deadline(
             lambda: ServedPromptRun(self._prompts(workspace, window), request, spec, environ)

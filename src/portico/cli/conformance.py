@@ -101,6 +101,13 @@ def _add_flags(parser: CommandParser) -> None:
     for flag, default, what in limits:
         text = f"longest time {what} (default: {default:g})"
         parser.add_argument(flag, metavar="SECONDS", type=float, default=default, help=text)
+    parser.add_argument(
+        "--protocol-version",
+        type=int,
+        choices=(1, 2),
+        default=1,
+        help="version of ACP to test (default: 1; there are no cases for the draft of version 2 yet)",
+    )
     parser.add_argument("--junit", metavar="FILE", type=Path, help="JUnit file to write")
     parser.add_argument(
         "--html", metavar="FILE", type=Path, help="report to write, with the conversations drawn"
@@ -129,7 +136,7 @@ def _add_agent_flags(parser: CommandParser) -> None:
 
 
 def _test_agent(command: Sequence[str], flags: argparse.Namespace) -> int:
-    _require_command(command, flags.action)
+    _require_testable(command, flags)
     cases = _chosen(AGENT_CASES, flags.case)
     with TemporaryDirectory(prefix="portico-conformance-") as name:
         folder = Path(name).resolve()
@@ -148,7 +155,7 @@ def _test_agent(command: Sequence[str], flags: argparse.Namespace) -> int:
 
 
 def _test_client(command: Sequence[str], flags: argparse.Namespace) -> int:
-    _require_command(command, flags.action)
+    _require_testable(command, flags)
     cases = _chosen(CLIENT_CASES, flags.case)
     with TemporaryDirectory(prefix="portico-conformance-") as name:
         folder = Path(name).resolve()
@@ -159,7 +166,7 @@ def _test_client(command: Sequence[str], flags: argparse.Namespace) -> int:
 
 
 def _test_proxy(command: Sequence[str], flags: argparse.Namespace) -> int:
-    _require_command(command, flags.action)
+    _require_testable(command, flags)
     trial = ProxyTrial(
         Program(command, Path.cwd(), dict(os.environ)),
         flags.dialect,
@@ -170,7 +177,14 @@ def _test_proxy(command: Sequence[str], flags: argparse.Namespace) -> int:
     return _finish(done, command, flags)
 
 
-def _require_command(command: Sequence[str], kind: str) -> None:
+def _require_testable(command: Sequence[str], flags: argparse.Namespace) -> None:
+    """InvalidInput without a command, or for a version that has no cases."""
+    kind = flags.action
+    if flags.protocol_version != 1:
+        raise InvalidInput(
+            f"There are no cases for version {flags.protocol_version} of ACP, which is a draft.",
+            suggestion="Leave out --protocol-version to try the rules of version 1.",
+        )
     if not command:
         raise InvalidInput(
             f"portico conformance {kind} needs a command.",

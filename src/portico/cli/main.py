@@ -18,6 +18,7 @@ COMMANDS = {
     "stop": "stop the server",
     "sessions": "list, show, export, fork, hand off and delete sessions",
     "board": "show all sessions of all agents, live, to open, answer and review",
+    "race": "send one prompt to several agents or models and compare what they propose",
     "costs": "show what sessions cost, by day, agent, model, folder or session",
     "prompts": "list, show, render and run prompts kept as files",
     "config": "show and change settings",

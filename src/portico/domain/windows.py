@@ -125,6 +125,7 @@ class TerminalCommand(Value, frozen=True):
     command: str
     cwd: str
     title: str
+    reveal: bool = False
 
 
 class TerminalCommandResult(Value, frozen=True):

@@ -78,6 +78,9 @@ class Store(Protocol):
         """The last event of each kind in `domain.events.STATE_PAYLOADS`."""
         ...
 
+    async def permission_events(self, session_id: SessionId) -> list[Event]:
+        """The permission requests of a session and the decisions on them, oldest first."""
+
     async def generation(self) -> int:
         """A number that differs after any change by any process."""
         ...

@@ -72,6 +72,10 @@ class SessionList:
                     pinned.append(await self._listed(summary, drafted))
         return pinned
 
+    async def entry(self, summary: SessionSummary) -> SessionListEntry:
+        """The entry of one session."""
+        return await self._listed(summary, await self._store.drafted())
+
     async def search(self, query: SearchQuery) -> tuple[SearchPage, list[SessionListEntry]]:
         """Messages that match, and their sessions."""
         page = await self._store.search(query)

@@ -168,6 +168,13 @@ def standing(connection: sqlite3.Connection, session_id: SessionId) -> list[Even
     return events
 
 
+def permission_events(connection: sqlite3.Connection, session_id: SessionId) -> list[Event]:
+    rows = connection.execute(
+        f"{_EVENTS} AND kind IN ('permission_requested', 'permission_resolved') ORDER BY seq", (session_id,)
+    )
+    return [event_of(session_id, EventRow(*row)) for row in rows]
+
+
 def generation(connection: sqlite3.Connection) -> int:
     (version,) = connection.execute("PRAGMA data_version").fetchone()
     return int(version)

@@ -99,6 +99,9 @@ class SqliteStore:
     async def standing(self, session_id: SessionId) -> list[Event]:
         return await self._reader.run(partial(queries.standing, session_id=session_id))
 
+    async def permission_events(self, session_id: SessionId) -> list[Event]:
+        return await self._reader.run(partial(queries.permission_events, session_id=session_id))
+
     async def generation(self) -> int:
         return await self._reader.run(queries.generation)
 

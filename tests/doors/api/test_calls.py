@@ -147,6 +147,57 @@ async def test_several_answers_count_though_another_door_was_faster_with_one(tmp
         assert sorted(outcomes) == ["ALLOWED", "DENIED", "DENIED"]
 
 
+async def test_the_preview_of_a_rule_about_commands_lists_no_files(tmp_path: Path) -> None:
+    async with calls(asks("a"), tmp_path) as door:
+        await door.start()
+        turn = door.invoke(text="go")
+        detail = await door.until(lambda detail: len(detail.permissions) == 1)
+        asked = detail.permissions[0].request_id
+        # The catalog of this test cannot list files: a rule about files would fail here.
+        request = pb.PreviewRuleRequest(session_id=door.session_id, request_id=asked, rule="execute")
+        preview = await door.service.preview_rule(request, NOBODY)
+        assert preview.covers_request
+        assert (preview.problem, preview.file_count) == ("", 0)
+        no = pb.PermissionDecision(request_id=asked, option_id="no")
+        await door.submit("permission_decisions", pb.PermissionDecisions(decisions=[no]))
+        async with asyncio.timeout(10):
+            await turn
+
+
+async def test_the_decisions_of_all_sessions_are_listed_newest_session_first(tmp_path: Path) -> None:
+    async def decide(door: Calls, option_id: str) -> None:
+        await door.start()
+        turn = door.invoke(text="go")
+        detail = await door.until(lambda detail: len(detail.permissions) == 2)
+        decisions = [
+            pb.PermissionDecision(request_id=one.request_id, option_id=option_id)
+            for one in detail.permissions
+        ]
+        await door.submit("permission_decisions", pb.PermissionDecisions(decisions=decisions))
+        async with asyncio.timeout(10):
+            await turn
+
+    async with calls(asks("a", "b"), tmp_path) as door:
+        await decide(door, "yes")
+        await decide(door, "no")
+        everything = await door.service.list_decisions(pb.ListDecisionsRequest(), NOBODY)
+        told = [
+            (one.request.title, one.resolved.outcome.name, one.resolved.by.name)
+            for one in everything.decisions
+            if one.request is not None and one.resolved is not None
+        ]
+        assert sorted(told[:2]) == [("a", "DENIED", "PERSON"), ("b", "DENIED", "PERSON")]
+        assert sorted(told[2:]) == [("a", "ALLOWED", "PERSON"), ("b", "ALLOWED", "PERSON")]
+        assert everything.next_after_session_id == ""
+        assert {one.session_id for one in everything.decisions[:2]} == {door.session_id}
+
+        first = await door.service.list_decisions(pb.ListDecisionsRequest(limit=1), NOBODY)
+        assert first.next_after_session_id == door.session_id
+        rest = pb.ListDecisionsRequest(limit=1, after_session_id=door.session_id)
+        second = await door.service.list_decisions(rest, NOBODY)
+        assert [*first.decisions, *second.decisions] == list(everything.decisions)
+
+
 async def test_what_a_session_shows_is_not_ahead_of_its_number(tmp_path: Path) -> None:
     async with calls(asks(), tmp_path) as door:
         detail = await door.start()

@@ -7,19 +7,24 @@ import type { Services } from "../services";
 import { AttachedWindow, type EditorWindow, type EditorResult, type ProblemList } from "./attached-window";
 import { applyEdits, unsavedPaths, unsavedText } from "./workspace-edits";
 import { lookUp, problemsByFile } from "./language-lookups";
-import { runInTerminal } from "./user-terminal";
+import { UserTerminals } from "./user-terminal";
 import { availableTools, invokeTool, type WindowTool } from "./window-tools";
 import type { RunningTurns } from "../models/open-turns";
 
 /** Attaches the window and keeps it attached. Tools that came with a request are called by the turn that runs it. */
-export function attachWindow({ server, connection, folders }: Services, turns: RunningTurns): AttachedWindow {
-  return new AttachedWindow(server, connection, new VsCodeWindow(folders, turns));
+export function attachWindow(
+  { server, connection, folders }: Services,
+  turns: RunningTurns,
+  terminals: UserTerminals,
+): AttachedWindow {
+  return new AttachedWindow(server, connection, new VsCodeWindow(folders, turns, terminals));
 }
 
-export function followWindow(attachment: AttachedWindow): vscode.Disposable {
+export function followWindow(attachment: AttachedWindow, terminals: UserTerminals): vscode.Disposable {
   const changed = (): void => attachment.changed();
   return vscode.Disposable.from(
     attachment,
+    terminals,
     vscode.workspace.onDidChangeTextDocument(changed),
     vscode.workspace.onDidSaveTextDocument(changed),
     vscode.workspace.onDidCloseTextDocument(changed),
@@ -35,11 +40,13 @@ class VsCodeWindow implements EditorWindow {
   readonly capabilities = { buffers: true, edits: true, lookups: true, commands: true };
   readonly #folders: WorkspaceFolders;
   readonly #turns: RunningTurns;
+  readonly #terminals: UserTerminals;
   #editing: Promise<unknown> = Promise.resolve();
 
-  constructor(folders: WorkspaceFolders, turns: RunningTurns) {
+  constructor(folders: WorkspaceFolders, turns: RunningTurns, terminals: UserTerminals) {
     this.#folders = folders;
     this.#turns = turns;
+    this.#terminals = terminals;
   }
 
   get problems(): ReadonlyMap<string, ProblemList> {
@@ -82,7 +89,7 @@ class VsCodeWindow implements EditorWindow {
       case "lookup":
         return { case: "findings", value: await lookUp(request.value, signal) };
       case "dispatchCommand":
-        return { case: "command", value: await runInTerminal(request.value) };
+        return { case: "command", value: await this.#terminals.run(request.value) };
       case "invokeTool": {
         const { name, inputJson } = request.value;
         const turn = this.#turns.withTool(sessionId, name);

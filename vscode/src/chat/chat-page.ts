@@ -135,6 +135,9 @@ export class ChatPage implements vscode.Disposable {
       case "show_terminal":
         void vscode.commands.executeCommand("portico.showCommandInTerminal", frame.payload);
         break;
+      case "show_review":
+        void vscode.commands.executeCommand("portico.reviewChanges", frame.payload);
+        break;
       case "show_tour":
         void vscode.commands.executeCommand("portico.showTour", frame.payload);
         break;

@@ -23,7 +23,7 @@ export function codeCommands(services: Services): vscode.Disposable[] {
     registerCommand("fixThis", services, async (given) => {
       const found = given instanceof DiagnosticRange ? given : diagnosticsAtCursor();
       if (found === undefined) {
-        void vscode.window.showInformationMessage("Portico: No problems at the cursor.");
+        await offerOtherWays();
         return;
       }
       const complaints = found.diagnostics.map(({ message, source = "" }) => ({ message, source }));
@@ -76,6 +76,24 @@ class FixActions implements vscode.CodeActionProvider {
   }
 }
 
+/** Where nothing is reported, there may be a problem elsewhere in the file, or a change that can be described. */
+async function offerOtherWays(): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) throw new Error("Open a file first.");
+  const next = { title: "Go to Next Problem", command: "editor.action.marker.next" };
+  const others = [
+    { title: "Edit Inline…", command: "portico.editInline" },
+    { title: "Explain", command: "portico.explainSelection" },
+  ];
+  const ways = vscode.languages.getDiagnostics(editor.document.uri).length === 0 ? others : [next, ...others];
+  const line = editor.selection.active.line + 1;
+  const words = `Portico: VS Code reports no problem on line ${line}.`;
+  const way = await vscode.window.showInformationMessage(words, ...ways);
+  if (way === undefined) return;
+  await vscode.window.showTextDocument(editor.document, { selection: editor.selection });
+  await vscode.commands.executeCommand(way.command);
+}
+
 /** The problems at the cursor. */
 function diagnosticsAtCursor(): DiagnosticRange | undefined {
   const editor = vscode.window.activeTextEditor;
@@ -90,7 +108,7 @@ function diagnosticsAtCursor(): DiagnosticRange | undefined {
 }
 
 /** Whole lines: half a line explains nothing. Without a selection it is the line of the cursor. */
-function wholeLines(document: vscode.TextDocument, range: vscode.Range): Omit<CodeExcerpt, "name"> {
+export function wholeLines(document: vscode.TextDocument, range: vscode.Range): Omit<CodeExcerpt, "name"> {
   const last =
     range.end.character === 0 && range.end.line > range.start.line ? range.end.line - 1 : range.end.line;
   const whole = new vscode.Range(range.start.line, 0, last, document.lineAt(last).text.length);

@@ -51,7 +51,10 @@ export async function runAndReport(name: string, services: Services, act: () => 
 }
 
 /** The name of the entry that a command was invoked on; undefined if there is none. */
-export function readId(given: unknown, key: "sessionId" | "todoId" | "toolId"): string | undefined {
+export function readId(
+  given: unknown,
+  key: "sessionId" | "todoId" | "toolId" | "proposalId" | "path",
+): string | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const name = (given as Readonly<Record<string, unknown>>)[key];
   return typeof name === "string" ? name : undefined;

@@ -3,10 +3,10 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import * as vscode from "vscode";
 import { ExportFormat, ReviewMode, type Agent } from "../../../web/src/generated/portico/v1/agent_pb";
-import { MODES } from "../../../web/src/view/review/review-labels";
 import { saveFile } from "../chat/editor-actions";
 import { errorText } from "../server/connection";
 import { chooseComponents } from "./components";
+import { chooseAgentMode, chooseReviewMode } from "./modes";
 import { confirm, registerCommand, registerSessionCommand } from "./registration";
 import type { Services } from "../services";
 import { sessionTitle } from "../../../web/src/model/session-summary";
@@ -19,6 +19,12 @@ export function sessionCommands(services: Services): vscode.Disposable[] {
     registerCommand("newSession", services, () => startSession(services, {})),
     registerCommand("startOnBranch", services, () => startSession(services, { mode: ReviewMode.BRANCH })),
     registerCommand("startInWorktree", services, () => startSession(services, { mode: ReviewMode.WORKTREE })),
+    registerCommand("startWithProposals", services, () =>
+      startSession(services, { mode: ReviewMode.PROPOSAL }),
+    ),
+    registerCommand("showHistory", services, () => chat.send({ name: "history" })),
+    registerCommand("showBoard", services, () => chat.send({ name: "board" })),
+    registerCommand("showSettings", services, () => chat.send({ name: "settings" })),
     registerSessionCommand("openSession", services, (sessionId) =>
       chat.send({ name: "open_session", sessionId }),
     ),
@@ -37,7 +43,10 @@ export function sessionCommands(services: Services): vscode.Disposable[] {
       const agent = await chooseAgent(agents);
       if (agent !== undefined) await chat.send({ name: "new_session", agent });
     }),
-    registerSessionCommand("switchMode", services, (sessionId) => chooseMode(services, sessionId)),
+    registerSessionCommand("switchMode", services, (sessionId) => chooseAgentMode(services, sessionId)),
+    registerSessionCommand("switchReviewMode", services, (sessionId) =>
+      chooseReviewMode(services, sessionId),
+    ),
     registerSessionCommand("handOffSession", services, async (sessionId) => {
       const workspace = sessions.all.value.get(sessionId)?.workspace ?? folders.main;
       const { agents } = await connection.call((client) => client.listAgents({ workspace }));
@@ -121,46 +130,4 @@ export async function chooseAgent(
     agent: agent.name,
   }));
   return (await vscode.window.showQuickPick(choices, options))?.agent;
-}
-
-/** Asks for a review mode, or for a mode of the agent itself. */
-export async function chooseMode({ connection, current }: Services, sessionId: string): Promise<void> {
-  const status = await connection.call((client) => client.getReviewStatus({ sessionId }));
-  const option = current.detail.value?.options.find(({ category }) => category === "mode");
-  const chosen = option?.value.case === "choice" ? option.value.value : "";
-  const reviews = MODES.filter(({ mode }) => status.possible.includes(mode)).map(
-    ({ mode, icon, name, description }): ModePick => ({
-      label: `$(${icon}) ${name}`,
-      detail: description,
-      description: mode === status.mode ? "current" : "",
-      choose: () => connection.call((client) => client.setReviewMode({ sessionId, mode })),
-    }),
-  );
-  const modes = (option?.choices ?? []).map(({ name, value, description }): ModePick => ({
-    label: name,
-    description: value === chosen ? "current" : "",
-    detail: description,
-    choose: () => {
-      const request = {
-        sessionId,
-        optionId: option?.optionId ?? "",
-        value: { case: "choice" as const, value },
-      };
-      return connection.call((client) => client.setSessionConfig(request));
-    },
-  }));
-  const own = modes.length === 0 ? [] : [heading(option?.name ?? "Mode"), ...modes];
-  const ways = [heading("How changes reach your files"), ...reviews, ...own];
-  const title = status.hint === "" ? "Switch Mode" : `Switch Mode (${status.hint})`;
-  const picked = await vscode.window.showQuickPick(ways, { title });
-  await picked?.choose();
-  await current.refresh();
-}
-
-interface ModePick extends vscode.QuickPickItem {
-  readonly choose: () => Promise<unknown>;
-}
-
-function heading(label: string): ModePick {
-  return { label, kind: vscode.QuickPickItemKind.Separator, choose: () => Promise.resolve() };
 }

@@ -6,7 +6,7 @@ import { uriOf } from "../bridge/file-uris";
 import { readId, registerCommand, registerSessionCommand } from "../commands/registration";
 import type { Services } from "../services";
 import { absolutePath } from "../session-paths";
-import { proposedUri } from "../views/proposal-diff";
+import { proposedUri } from "../review/proposal-documents";
 import { findTour } from "./tour-search";
 
 const { Collapsed, Expanded } = vscode.CommentThreadCollapsibleState;

@@ -9,7 +9,9 @@ import {
   type ProposedFile,
 } from "../../../web/src/generated/portico/v1/events_pb";
 import { operationLabel, pathParts } from "../../../web/src/view/review/review-labels";
+import { reviewText } from "../../../web/src/model/session-summary";
 import type { Services } from "../services";
+import { countBadge } from "./session-overview";
 
 const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 
@@ -52,10 +54,16 @@ export function showChanges({ current, connection }: Services): vscode.Disposabl
     },
   };
   void look();
+  const view = vscode.window.createTreeView("portico.changes", { treeDataProvider });
   return vscode.Disposable.from(
     changed,
-    vscode.window.createTreeView("portico.changes", { treeDataProvider }),
-    current.detail.listen(() => void look()),
+    view,
+    current.detail.listen((detail) => {
+      const files = detail?.summary?.toReview ?? 0;
+      view.badge = countBadge(files, "file to review", "files to review");
+      view.description = reviewText({ toReview: files });
+      void look();
+    }),
   );
 }
 

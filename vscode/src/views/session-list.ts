@@ -7,6 +7,7 @@ import * as vscode from "vscode";
 import type { SessionSummary } from "../../../web/src/generated/portico/v1/agent_pb";
 import { isActive, moodOf, turnStateLabel, type TurnMood } from "../../../web/src/view/shell/turn-state";
 import type { Services } from "../services";
+import { countBadge, sessionOverview } from "./session-overview";
 import { reviewText, sessionTitle } from "../../../web/src/model/session-summary";
 
 const REDRAW_EVERY = 250;
@@ -45,8 +46,8 @@ export function showSessions({ sessions, folders }: Services): vscode.Disposable
   const view = vscode.window.createTreeView("portico.sessions", { treeDataProvider });
   const badge = (): void => {
     const waiting = here().reduce((sum, session) => sum + session.waiting, 0);
-    const tooltip = waiting === 1 ? "1 request is waiting" : `${waiting} requests are waiting`;
-    view.badge = waiting === 0 ? undefined : { value: waiting, tooltip };
+    view.badge = countBadge(waiting, "request is waiting", "requests are waiting");
+    view.description = sessionOverview(here());
   };
   const following = sessions.all.listen(() => {
     badge();

@@ -65,6 +65,10 @@ export function addTodo(todoId: string, content: string): TodoEdit {
   return (todos) => [...todos, todo];
 }
 
+export function renameTodo(todoId: string, content: string): TodoEdit {
+  return (todos) => todos.map((todo) => (todo.todoId === todoId ? { ...todo, content } : todo));
+}
+
 export function removeTodo(todoId: string): TodoEdit {
   return (todos) => todos.filter((todo) => todo.todoId !== todoId);
 }

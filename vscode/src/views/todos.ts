@@ -11,6 +11,7 @@ import {
   moveTodo,
   moveTodoBefore,
   removeTodo,
+  renameTodo,
   TodoEdits,
   type TodoEdit,
 } from "./todo-edits";
@@ -89,6 +90,14 @@ function todoCommands(services: Services, change: Change): vscode.Disposable[] {
       const asked = { title: "Add Todo", prompt: "Describe the task" };
       const content = (await vscode.window.showInputBox(asked))?.trim() ?? "";
       if (content !== "") await change(addTodo(randomUUID(), content));
+    }),
+    registerCommand("editTodo", services, async (given) => {
+      const todoId = readId(given, "todoId");
+      const todo = services.current.detail.value?.todos.find((one) => one.todoId === todoId);
+      if (todoId === undefined || todo === undefined) return;
+      const asked = { title: "Edit Todo", prompt: "Describe the task", value: todo.content };
+      const content = (await vscode.window.showInputBox(asked))?.trim() ?? "";
+      if (content !== "") await change(renameTodo(todoId, content));
     }),
     onTodo("removeTodo", removeTodo),
     onTodo("moveTodoUp", (todoId) => moveTodo(todoId, -1)),

@@ -22,6 +22,8 @@ export interface Gateway {
   readonly openFile?: (path: string, line: number | undefined, folder: string) => void;
   /** Shows what a tool call runs in a terminal of the editor, where there is one. */
   readonly showTerminal?: (sessionId: string, toolId: string) => void;
+  /** Shows a proposal in the diff editor, where there is an editor. An empty path: all of its files. */
+  readonly showReview?: (sessionId: string, proposalId: string, path: string) => void;
   /** Shows the steps of a tour in the editor, and the one of that index in front, where there is an editor. */
   readonly showTour?: (sessionId: string, toolId: string, step: number) => void;
   /** The active file and selection in the editor, if there is one. */

@@ -85,7 +85,9 @@ export type EditorCommand =
     }
   | { readonly name: "show_ask"; readonly sessionId: string }
   | { readonly name: "connect_model" }
-  | { readonly name: "settings" };
+  | { readonly name: "settings" }
+  | { readonly name: "history" }
+  | { readonly name: "board" };
 
 export type PageFrame =
   | Frame<"call", CallPayload>
@@ -95,6 +97,7 @@ export type PageFrame =
   | Frame<"open_file", OpenFilePayload>
   | Frame<"save", SavePayload>
   | Frame<"show_terminal", { readonly sessionId: string; readonly toolId: string }>
+  | Frame<"show_review", { readonly sessionId: string; readonly proposalId: string; readonly path: string }>
   | Frame<"show_tour", { readonly sessionId: string; readonly toolId: string; readonly step: number }>
   | Frame<"reload", null>
   | Frame<"front", { readonly sessionId: string }>

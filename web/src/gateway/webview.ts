@@ -55,6 +55,8 @@ export function createWebviewGateway(api: WebviewApi): Gateway {
       post({ protocol: PROTOCOL, id: 0, type: "open_file", payload: { path, line: line ?? null, folder } }),
     showTerminal: (sessionId, toolId) =>
       post({ protocol: PROTOCOL, id: 0, type: "show_terminal", payload: { sessionId, toolId } }),
+    showReview: (sessionId, proposalId, path) =>
+      post({ protocol: PROTOCOL, id: 0, type: "show_review", payload: { sessionId, proposalId, path } }),
     showTour: (sessionId, toolId, step) =>
       post({ protocol: PROTOCOL, id: 0, type: "show_tour", payload: { sessionId, toolId, step } }),
     save: (fileName, content, folder) =>

@@ -20,6 +20,7 @@ import {
 } from "../generated/portico/v1/events_pb";
 import { HunkDecisions } from "./hunk-decisions";
 import { ProposalContents } from "./proposal-contents";
+import { canDiff } from "./proposal-diff";
 import { ProposalProblems } from "./proposal-problems";
 import { countOf, ReviewActions } from "./review-actions";
 import { decidableFile, selectionOf, type ReviewSelection } from "./review-selection";
@@ -116,7 +117,12 @@ export class Review {
     return selectionOf(proposal.files, decisions, (file) => this.hunksOf(proposal, file));
   }
 
+  /** In the editor where there is one; conflicts, and files that no diff can show, here. */
   show(proposalId: string, path?: string): void {
+    if (canDiff(this.find(proposalId), path) && this.#gateway.showReview !== undefined) {
+      this.#gateway.showReview(this.#session.id, proposalId, path ?? "");
+      return;
+    }
     batch(() => {
       this.actions.notice.value = undefined;
       this.wanted.value = path;

@@ -12,8 +12,15 @@ export interface Preferences {
   readonly theme: Signal<Theme>;
   /** Both sides of a change beside each other, where there is room. */
   readonly splitDiffs: Signal<boolean>;
-  /** Notify of ended turns and requests while the page is hidden. */
-  readonly notify: Signal<boolean>;
+  /** What is told about sessions: a notification while the page is hidden, and a sound. */
+  readonly announcements: Readonly<Record<NoticeKind, Announcement>>;
+}
+
+export type NoticeKind = "asks" | "ended" | "failed";
+
+export interface Announcement {
+  readonly notification: Signal<boolean>;
+  readonly sound: Signal<boolean>;
 }
 
 const known = new WeakMap<Memory, Preferences>();
@@ -27,10 +34,23 @@ export function preferencesOf(memory: Memory): Preferences {
     sendKey: remembered<SendKey>(memory, "sendKey", ["enter", "ctrl_enter"]),
     theme: remembered<Theme>(memory, "theme", ["system", "light", "dark"]),
     splitDiffs: remembered(memory, "splitDiffs", [true, false]),
-    notify: remembered(memory, "notify", [false, true]),
+    announcements: {
+      asks: announcement(memory, "asks"),
+      ended: announcement(memory, "ended"),
+      failed: announcement(memory, "failed"),
+    },
   };
   known.set(memory, preferences);
   return preferences;
+}
+
+function announcement(memory: Memory, kind: NoticeKind): Announcement {
+  // There was one switch for all notifications once; what was chosen there holds.
+  const before = memory.get("notify") === true;
+  return {
+    notification: remembered(memory, `notify ${kind}`, [before, !before]),
+    sound: remembered(memory, `sound ${kind}`, [false, true]),
+  };
 }
 
 /** The first of the values it may have holds until the person chooses another. */

@@ -57,3 +57,13 @@ class InTerminal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cwd: Annotated[
         str, Meta(description="The folder to run it in; leave it out for the person's workspace.")
     ] = ""
+    terminal: Annotated[
+        str,
+        Meta(
+            description="Name of the terminal. One of the same name that is idle is used again.",
+            max_length=60,
+        ),
+    ] = ""
+    reveal: Annotated[
+        bool, Meta(description="Whether to show the terminal at once, because the person has to type there.")
+    ] = False

@@ -19,7 +19,7 @@ asked first.
 Only for commands that need a person: a login, a password, a prompt to answer, a program to look at. You get no \
 output and no exit code. Run everything else with your own tools."""
 
-_LONGEST_TITLE = 60
+_TERMINAL = "Portico"
 _ALLOW = "run"
 _OPTIONS = [
     acp.PermissionOption(option_id=_ALLOW, name="Run it in my terminal", kind="allow_once"),
@@ -39,8 +39,9 @@ async def run_in_terminal(
         raise ToolFailure(
             "The person did not agree, so the command was not run. Continue without it, or ask why."
         )
-    title = asked.command.strip().split("\n")[0]
-    command = TerminalCommand(command=asked.command, cwd=cwd, title=title[:_LONGEST_TITLE])
+    command = TerminalCommand(
+        command=asked.command, cwd=cwd, title=asked.terminal.strip() or _TERMINAL, reveal=asked.reveal
+    )
     try:
         sent = await window.dispatch(paths.session_id, command)
     except PorticoError as error:

@@ -22,6 +22,11 @@ class RulePreview(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
 
 
+def is_about_files(text: str) -> bool:
+    """Whether a rule can cover files. InvalidInput if the text is not a rule."""
+    return parse_rule(text).kind in _FILE_KINDS
+
+
 def preview_rule(
     text: str, request: PermissionRequested, *, agent: str, workspace: str, files: Iterable[str]
 ) -> RulePreview:

@@ -3,27 +3,32 @@
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
+from typing import cast
 
 from connectrpc.codec import proto_binary_codec
 
 from portico.api.fields import to_enum, to_time
 from portico.api.v1 import agent_pb as pb
+from portico.api.v1 import events_pb
 from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
-from portico.conductor.permissions.rule_preview import preview_rule
+from portico.conductor.permissions.rule_preview import is_about_files, preview_rule
 from portico.config.setting_descriptions import SettingDescription
 from portico.domain.catalog import DownloadEntry, SkillEntry
 from portico.domain.errors import InvalidInput
 from portico.doors.api.board_calls import BoardCalls
 from portico.doors.api.error_interceptor import ErrorInterceptor
+from portico.doors.api.event_messages import to_payload
 from portico.doors.api.json_codec import BoundedJsonCodec
 from portico.doors.api.session_calls import Context
 from portico.doors.api.session_messages import page_size, require_session_id
 from portico.doors.api.streams import merge_streams
 from portico.doors.api.window_header import with_window_header
 from portico.doors.http.asgi import ASGIApp
+from portico.sessions.log.decisions import RecordedDecision, list_decisions
 
 FOUND_FILES = 50
 PREVIEWED_FILES = 5
+DECISIONS_PAGE = 100
 MAX_REQUEST_BYTES = 48 * 1024 * 1024
 """Fits a prompt with the largest attachments; a larger request is refused."""
 
@@ -244,8 +249,8 @@ class ApiService(BoardCalls):
         if asked is None:
             raise InvalidInput(f"No permission request {request.request_id} is waiting for an answer.")
         workspace = view.summary.workspace
-        files = await self._catalog.files(Path(workspace))
         try:
+            files = await self._catalog.files(Path(workspace)) if is_about_files(request.rule) else ()
             preview = preview_rule(
                 request.rule, asked, agent=view.summary.agent, workspace=workspace, files=files
             )
@@ -262,6 +267,29 @@ class ApiService(BoardCalls):
     ) -> pb.RevokeApprovalResponse:
         self._catalog.revoke_approval(request.approval_id)
         return pb.RevokeApprovalResponse()
+
+    async def list_decisions(
+        self, request: pb.ListDecisionsRequest, _: Context, /
+    ) -> pb.ListDecisionsResponse:
+        after = require_session_id(request.after_session_id) if request.after_session_id else None
+        page = await list_decisions(self._store, after=after, limit=page_size(request.limit, DECISIONS_PAGE))
+        return pb.ListDecisionsResponse(
+            decisions=[_decision(one) for one in page.decisions],
+            next_after_session_id=page.next_after or "",
+        )
+
+
+def _decision(one: RecordedDecision) -> pb.RecordedDecision:
+    return pb.RecordedDecision(
+        session_id=one.session.session_id,
+        session_title=one.session.title,
+        agent=one.session.agent,
+        workspace=one.session.workspace,
+        seq=one.seq,
+        at=to_time(one.at),
+        request=cast("events_pb.PermissionRequested", to_payload(one.request)),
+        resolved=cast("events_pb.PermissionResolved", to_payload(one.resolved)),
+    )
 
 
 def stream_paths() -> frozenset[str]:

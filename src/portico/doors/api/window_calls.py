@@ -129,8 +129,9 @@ def _request(asked: windows.WindowRequest) -> pb.EditorRequest:
             wanted = one_of(
                 "lookup", pb.EditorLookup(kind=sought, path=path, line=line, column=column, query=query)
             )
-        case windows.TerminalCommand(command=command, cwd=cwd, title=title):
-            wanted = one_of("dispatch_command", pb.DispatchCommand(command=command, cwd=cwd, title=title))
+        case windows.TerminalCommand(command=command, cwd=cwd, title=title, reveal=reveal):
+            dispatched = pb.DispatchCommand(command=command, cwd=cwd, title=title, reveal=reveal)
+            wanted = one_of("dispatch_command", dispatched)
         case windows.ToolInvocation(name=name, arguments=arguments):
             wanted = one_of("invoke_tool", pb.InvokeTool(name=name, input_json=arguments))
         case _:

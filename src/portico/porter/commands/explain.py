@@ -42,14 +42,7 @@ async def run(turn: PorterTurn, argument: str) -> None:
     if symbol is None:
         raise usage_error(COMMAND.usage, "Say which name to explain.")
     place = turn.workspace.place(rest) if rest.strip() else None
-    async with turn.tool(
-        ToolCallDetails(title=f"Explain {symbol}", kind="search", raw_input={"symbol": str(symbol)})
-    ) as call:
-        query = TextQuery(text=symbol.name, whole_word=True)
-        found = await search(query, turn.workspace, place, _MAX_OCCURRENCES, turn.environ)
-        known = await asyncio.to_thread(build_report, symbol, found, turn.workspace)
-        known = await _with_exact_uses(turn, symbol, known)
-        call.locate(_all_places(known))
+    known = await _look_up(turn, symbol, place)
     if known.definitions:
         await _explain(turn, symbol, known)
     else:
@@ -59,6 +52,30 @@ async def run(turn: PorterTurn, argument: str) -> None:
         await turn.say(
             f"This covers the whole workspace, not only {names}. To limit it, add a path: `{COMMAND.usage}`."
         )
+
+
+async def explain_if_defined(turn: PorterTurn, name: str, before: str) -> bool:
+    """Say `before` and explain a name if the workspace defines it; otherwise say nothing."""
+    symbol = _symbol(name)
+    if symbol is None:
+        return False
+    known = await _look_up(turn, symbol, None)
+    if known.definitions:
+        await turn.say(before)
+        await _explain(turn, symbol, known)
+    return bool(known.definitions)
+
+
+async def _look_up(turn: PorterTurn, symbol: Symbol, place: Path | None) -> SymbolReport:
+    async with turn.tool(
+        ToolCallDetails(title=f"Explain {symbol}", kind="search", raw_input={"symbol": str(symbol)})
+    ) as call:
+        query = TextQuery(text=symbol.name, whole_word=True)
+        found = await search(query, turn.workspace, place, _MAX_OCCURRENCES, turn.environ)
+        known = await asyncio.to_thread(build_report, symbol, found, turn.workspace)
+        known = await _with_exact_uses(turn, symbol, known)
+        call.locate(_all_places(known))
+    return known
 
 
 async def _with_exact_uses(turn: PorterTurn, symbol: Symbol, known: SymbolReport) -> SymbolReport:

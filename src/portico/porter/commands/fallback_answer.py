@@ -3,7 +3,9 @@
 import asyncio
 import re
 
+from portico.porter.commands.explain import explain_if_defined
 from portico.porter.markdown import inline_code
+from portico.porter.search.symbol_patterns import ANY_DEFINITION
 from portico.porter.turn import PorterTurn
 from portico.project.folder import ProjectFolder
 from portico.project.formatters import find_formatters
@@ -16,34 +18,98 @@ _NAME_LIKE = re.compile(
 )
 
 
+_FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^\1", re.MULTILINE | re.DOTALL)
+_DEFINED = re.compile(ANY_DEFINITION)
+_CALLED = re.compile(r"(?<!\w)[A-Za-z_]\w*(?=\()")
+_FILE_ENDINGS = frozenset(
+    [
+        "c",
+        "cc",
+        "cfg",
+        "cpp",
+        "cs",
+        "css",
+        "go",
+        "h",
+        "hpp",
+        "html",
+        "ini",
+        "java",
+        "js",
+        "json",
+        "jsx",
+        "kt",
+        "lock",
+        "md",
+        "py",
+        "rb",
+        "rs",
+        "sh",
+        "sql",
+        "toml",
+        "ts",
+        "tsx",
+        "txt",
+        "xml",
+        "yaml",
+        "yml",
+    ]
+)
+_KEYWORDS = frozenset(
+    ["if", "for", "while", "switch", "return", "catch", "print", "range", "len", "str", "int", "super"]
+)
+_MAX_TRIED = 3
+_LONGEST_NAME = 60
+_LONGEST_CODE = 20_000
+
+
 async def answer_without_model(turn: PorterTurn, text: str) -> None:
+    """Answer free text by what Porter can do: explain a name that is in it, or else name commands."""
+    names = symbols_in(text)
+    for name in names[:_MAX_TRIED]:
+        before = (
+            "No model is connected to me yet, so I cannot answer in my own words. "
+            f"This is what the code says about {inline_code(name)}, from `/explain {name}`:"
+        )
+        if await explain_if_defined(turn, name, before):
+            return
     if text:
         await turn.say(
-            "I cannot answer that in my own words: I am Porter, and no model is connected to me yet. "
+            "No model is connected to me yet, so I cannot answer that in my own words. "
             "Without one I can run commands in this folder."
         )
     else:
         await turn.say("The prompt is empty. I am Porter, and I can run commands in this folder.")
-    examples = await asyncio.to_thread(_examples, turn, text)
+    examples = await asyncio.to_thread(_examples, turn, names)
     await turn.say("For example:\n\n" + "\n".join(f"- {example}" for example in examples))
-    await turn.say("`/help` lists all commands.")
+    await turn.say("`/help` lists all commands, and `portico models list` the models that can be connected.")
     if turn.attached:
         await turn.say(
             f"You attached {', '.join(inline_code(one.name) for one in turn.attached)}; `/read` without a path shows it."
         )
-    await turn.say(
-        "To connect a model, choose *Connect a model* in the chat. In a terminal, `portico models list` shows the "
-        "models, and `portico models pull qwen2.5-coder` downloads one that needs no key and no network."
-    )
 
 
-def _examples(turn: PorterTurn, text: str) -> list[str]:
+def symbols_in(text: str) -> list[str]:
+    """Return names in a text that code may define, the likeliest first: what its code blocks define, then call."""
+    head = text[:_LONGEST_CODE]
+    code = "\n".join(found["code"] for found in _FENCE.finditer(head))
+    defined = [found[0].split()[-1] for found in _DEFINED.finditer(code)]
+    words = [found[0] for found in _NAME_LIKE.finditer(_FENCE.sub("", head) + text[_LONGEST_CODE:])]
+    called = [found[0] for found in _CALLED.finditer(code)]
+    names = dict.fromkeys((*defined, *(word for word in words if not _is_file(word)), *called))
+    return [name for name in names if len(name) <= _LONGEST_NAME and name not in _KEYWORDS]
+
+
+def _is_file(word: str) -> bool:
+    return word.rpartition(".")[2].lower() in _FILE_ENDINGS
+
+
+def _examples(turn: PorterTurn, names: list[str]) -> list[str]:
     """Return commands that are useful in this folder. Blocks: it reads the folder."""
     project = ProjectFolder(turn.workspace.root, turn.environ)
     examples: list[str] = []
-    names = (found[0] for found in _NAME_LIKE.finditer(text))
-    if name := next((name for name in names if len(name) <= 60), None):
-        examples.append(f"`/explain {name}` shows where it is defined and used")
+    if names:
+        examples.append(f"`/explain {names[0]}` shows where it is defined and used")
     if runners := find_runners(project).found:
         examples.append(f"`/test` runs the tests of this project, with {inline_code(str(runners[0]))}")
     if tools := find_formatters(project, ".", "").found:

@@ -161,6 +161,12 @@ async def standing(connection: Connection, session_id: SessionId) -> list[Event]
     return events
 
 
+async def permission_events(connection: Connection, session_id: SessionId) -> list[Event]:
+    query = f"{_EVENTS} AND kind IN ('permission_requested', 'permission_resolved') ORDER BY seq"
+    rows = await _event_rows(await connection.execute(query.encode(), (session_id,)))
+    return [event_of(session_id, row) for row in rows]
+
+
 async def draft(connection: Connection, session_id: SessionId) -> SessionDraft:
     rows = await _all(
         await connection.execute("SELECT draft FROM drafts WHERE session_id = %s", (session_id,))

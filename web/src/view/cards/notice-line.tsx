@@ -1,13 +1,15 @@
 // A notice in the timeline.
 
 import { NoticeLevel } from "../../generated/portico/v1/events_pb";
+import { parseJson } from "../../model/json";
 import type { NoticeItem } from "../../model/types";
 import type { CardProps } from "./card";
 import { Disclosure } from "./disclosure";
 import { inputText } from "./permission-labels";
 
 export function NoticeLine({ item }: CardProps<NoticeItem>) {
-  const { level, text, fromAgent, count, rawJson, details } = item.notice;
+  const { level, text, fromAgent, count, details } = item.notice;
+  const rawJson = isToldInFull(item.notice.rawJson) ? undefined : item.notice.rawJson;
   const words = count > 1 ? `${text} (×${count})` : text;
   const more = details.trim() !== "" || rawJson !== undefined;
   const line = (
@@ -31,6 +33,12 @@ export function NoticeLine({ item }: CardProps<NoticeItem>) {
       )}
     </div>
   );
+}
+
+/** Whether the text says all of the message: a notice of the protocol has nothing but words. */
+export function isToldInFull(rawJson: string | undefined): boolean {
+  const raw = parseJson(rawJson);
+  return typeof raw === "object" && raw !== null && "sessionUpdate" in raw && raw.sessionUpdate === "notice";
 }
 
 function toneOf(level: NoticeLevel): string {

@@ -19,6 +19,7 @@ import { focusNextRequest } from "./pending-bar";
 import { hasDetails, PermissionDetails, showsAction } from "./permission-details";
 import {
   agentName,
+  answerLabel,
   decisionLabel,
   denyingOption,
   kindIcon,
@@ -37,7 +38,7 @@ export type Answer = Omit<Decision, "requestId">;
 export type OnAnswer = (answer: Answer, reason?: string) => void;
 type OpenMenu = "allow" | "reject" | undefined;
 
-const KEPT = ["menu", "open", "answering"];
+const KEPT = ["menu", "open", "answering", "pattern", "trust", "reason"];
 
 export function PermissionCard(props: CardProps<PermissionItem>) {
   const settled = props.item.resolved !== undefined || props.item.abandoned;
@@ -99,7 +100,7 @@ function PermissionRequest(props: CardProps<PermissionItem>) {
           <div class="p-card-actions">
             <SplitButton
               name="allow"
-              label="Allow"
+              label={answerLabel(request, once, "Allow")}
               more="More ways to allow"
               main
               menu={menu}
@@ -107,7 +108,7 @@ function PermissionRequest(props: CardProps<PermissionItem>) {
             />
             <SplitButton
               name="reject"
-              label="Reject"
+              label={answerLabel(request, reject, "Reject")}
               more="Reject with a reason"
               menu={menu}
               act={() => answer(only(reject))}
@@ -117,12 +118,15 @@ function PermissionRequest(props: CardProps<PermissionItem>) {
             <AllowMenu
               request={request}
               once={once}
+              place={key}
               session={session}
               gateway={props.gateway}
               answer={answer}
             />
           )}
-          {menu.value === "reject" && <RejectForm reject={reject} title={title} answer={answer} />}
+          {menu.value === "reject" && (
+            <RejectForm reject={reject} place={key} session={session} title={title} answer={answer} />
+          )}
         </>
       ) : (
         <div class="p-card-actions">
@@ -172,7 +176,7 @@ function SplitButton({ name, label, more, main = false, menu, act }: SplitButton
   const open = menu.value === name;
   return (
     <span class="p-split">
-      <OneClickButton label={label} style={style} hint={label.slice(0, 1)} act={act} />
+      <OneClickButton label={label} style={style} hint={name === "allow" ? "A" : "R"} act={act} />
       <button
         type="button"
         class={style}

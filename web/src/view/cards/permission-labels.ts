@@ -30,6 +30,20 @@ export function onceOption({ options }: Pick<PermissionRequested, "options">): P
   return options.find((one) => one.kind === PermissionOptionKind.ALLOW_ONCE);
 }
 
+/** Names that say no more than "Allow" or "Reject". */
+const PLAIN_NAME =
+  /^(allow|approve|accept|yes|ok|okay|continue|reject|deny|decline|no|cancel)(\s+(once|it|this|this time))?[.!]?$/i;
+
+/** The agent's name of an answer where it offers just two and says more than yes or no; otherwise the usual one. */
+export function answerLabel(
+  { options }: Pick<PermissionRequested, "options">,
+  { name }: PermissionOption,
+  usual: string,
+): string {
+  const says = name.trim();
+  return options.length !== 2 || says === "" || PLAIN_NAME.test(says) ? usual : says;
+}
+
 /** Agents like to wrap commands in backticks; paths of the folder are said without it. */
 export function shortTitle(title: string, workspace = ""): string {
   const line = title.replaceAll("`", "").replace(/\s+/g, " ").trim();

@@ -1,6 +1,5 @@
 // More answers to a permission request: for longer, for more, by a pattern, or with a reason.
 
-import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Gateway } from "../../gateway/gateway";
 import type { PreviewRuleResponse } from "../../generated/portico/v1/agent_pb";
@@ -9,28 +8,30 @@ import {
   type PermissionOption,
   type PermissionRequested,
 } from "../../generated/portico/v1/events_pb";
-import { failureOf } from "../../model/call-failure";
 import { countOf } from "../../model/review-actions";
+import { RulePreview } from "../../model/rule-preview";
 import type { SessionModel } from "../../model/types";
+import { AUTO_ACCEPT_KEYS } from "../shell/shortcut-keys";
+import { acceptedEdit, autoAcceptOf } from "./auto-accept";
+import { keptSignal } from "./card";
 import { agentName, allows } from "./permission-labels";
 import type { OnAnswer } from "./permission-card";
 
 const { ONCE, SESSION, ALWAYS } = PermissionScope;
-/** After the last letter of a pattern. */
-const PAUSE = 150;
-
 interface AllowMenuProps {
   readonly request: PermissionRequested;
   readonly once: PermissionOption;
+  /** Name of the card among the kept values of the session. */
+  readonly place: string;
   readonly session: SessionModel;
   readonly gateway: Gateway;
   readonly answer: OnAnswer;
 }
 
 export function AllowMenu(props: AllowMenuProps) {
-  const { request, once, answer } = props;
+  const { request, once, session, answer } = props;
   const first = useRef<HTMLDivElement>(null);
-  useEffect(() => first.current?.querySelector("button")?.focus(), []);
+  useEffect(() => focusWhenOpened(first.current, "button"), []);
   const allow = (scope: PermissionScope, rule: string) => (): void =>
     answer({ optionId: once.optionId, scope, rule });
   const others = request.options.filter((one) => allows(one) && one !== once);
@@ -47,6 +48,13 @@ export function AllowMenu(props: AllowMenuProps) {
           label="Always allow all of this kind here"
           rule={request.widerRule}
           act={allow(ALWAYS, request.widerRule)}
+        />
+      )}
+      {acceptedEdit(request) !== undefined && (
+        <Row
+          label="Auto-accept edits in this session"
+          rule={AUTO_ACCEPT_KEYS}
+          act={() => (autoAcceptOf(session).value = true)}
         />
       )}
       {others.map(({ optionId, name }) => (
@@ -76,30 +84,14 @@ function Row({
 }
 
 /** A rule of the person's own, with what it would cover. */
-function PatternForm({ request, once, session, gateway, answer }: AllowMenuProps) {
-  const rule = useSignal(request.widerRule === "" ? request.rule : request.widerRule);
-  const covered = useSignal("");
-  const usable = useSignal(false);
-  useEffect(() => {
-    let current = true;
-    const timer = setTimeout(() => {
-      const asked = { sessionId: session.id, requestId: request.requestId, rule: rule.value };
-      gateway.client.previewRule(asked).then(
-        (preview) => {
-          if (!current) return;
-          covered.value = coveredText(preview);
-          usable.value = preview.coversRequest;
-        },
-        (reason: unknown) => {
-          if (current) covered.value = failureOf(reason).message;
-        },
-      );
-    }, PAUSE);
-    return () => {
-      current = false;
-      clearTimeout(timer);
-    };
-  }, [rule.value]);
+function PatternForm({ request, once, place, session, gateway, answer }: AllowMenuProps) {
+  const pattern = keptSignal(session, `${place} pattern`, () => {
+    const first = request.widerRule === "" ? request.rule : request.widerRule;
+    return new RulePreview(gateway, { sessionId: session.id, requestId: request.requestId }, first);
+  }).value;
+  const { rule, preview, problem } = pattern;
+  useEffect(() => pattern.open(), [pattern]);
+  const usable = preview.value?.coversRequest === true;
   const allow = (scope: PermissionScope): void =>
     answer({ optionId: once.optionId, scope, rule: rule.peek() });
   return (
@@ -114,13 +106,13 @@ function PatternForm({ request, once, session, gateway, answer }: AllowMenuProps
         />
       </label>
       <p class="p-soft" role="status">
-        {covered.value}
+        {preview.value === undefined ? problem.value || "Checking…" : coveredText(preview.value)}
       </p>
       <div class="p-card-actions">
-        <button type="button" class="p-button" disabled={!usable.value} onClick={() => allow(SESSION)}>
+        <button type="button" class="p-button" disabled={!usable} onClick={() => allow(SESSION)}>
           Allow pattern for this session
         </button>
-        <button type="button" class="p-button" disabled={!usable.value} onClick={() => allow(ALWAYS)}>
+        <button type="button" class="p-button" disabled={!usable} onClick={() => allow(ALWAYS)}>
           Always allow pattern
         </button>
       </div>
@@ -136,8 +128,8 @@ function coveredText({ problem, coversRequest, files, fileCount }: PreviewRuleRe
   return (coversRequest ? "Covers this request." : "Does not cover this request.") + what;
 }
 
-function TrustForm({ once, session, answer }: AllowMenuProps) {
-  const asks = useSignal(false);
+function TrustForm({ once, place, session, answer }: AllowMenuProps) {
+  const asks = keptSignal(session, `${place} trust`, () => false);
   const agent = agentName(session);
   if (!asks.value)
     return <Row label={`Trust ${agent} in this folder…`} rule="" act={() => (asks.value = true)} />;
@@ -165,16 +157,19 @@ function TrustForm({ once, session, answer }: AllowMenuProps) {
 
 interface RejectFormProps {
   readonly reject: PermissionOption;
+  readonly place: string;
+  readonly session: SessionModel;
   readonly title: string;
   readonly answer: OnAnswer;
 }
 
-export function RejectForm({ reject, title, answer }: RejectFormProps) {
-  const reason = useSignal("");
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
+export function RejectForm({ reject, place, session, title, answer }: RejectFormProps) {
+  const reason = keptSignal(session, `${place} reason`, () => "");
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => focusWhenOpened(form.current, "input"), []);
   return (
     <form
+      ref={form}
       class="p-rule-form"
       onSubmit={(event) => {
         event.preventDefault();
@@ -186,7 +181,6 @@ export function RejectForm({ reject, title, answer }: RejectFormProps) {
       <label>
         Reason, sent to the agent as the next prompt
         <input
-          ref={field}
           class="p-field"
           value={reason.value}
           onInput={({ currentTarget }) => (reason.value = currentTarget.value)}
@@ -199,4 +193,11 @@ export function RejectForm({ reject, title, answer }: RejectFormProps) {
       </div>
     </form>
   );
+}
+
+/** A menu that was opened takes the focus; one that only came back into sight does not. */
+function focusWhenOpened(menu: HTMLElement | null, target: "button" | "input"): void {
+  const { activeElement } = document;
+  const inCard = menu?.closest(".p-card")?.contains(activeElement) === true;
+  if (inCard && !menu.contains(activeElement)) menu.querySelector<HTMLElement>(target)?.focus();
 }

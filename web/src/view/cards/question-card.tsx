@@ -12,9 +12,11 @@ import { Prose } from "../../markdown/prose";
 import type { QuestionItem } from "../../model/types";
 import { keptSignal, type CardProps } from "./card";
 import { RequestCard, RequestTrail } from "./request-card";
-import { Field } from "./question-field";
+import { lazy } from "../lazy";
 import { contentOf, firstValues, problemsOf } from "./question-form";
 import { Form } from "../form";
+
+const Field = lazy(() => import("./question-field").then((module) => module.Field));
 
 export function QuestionCard(props: CardProps<QuestionItem>) {
   const { asked, answered, abandoned } = props.item;

@@ -15,7 +15,7 @@ interface FieldProps {
 export function Field(props: FieldProps) {
   const { id, field, problem } = props;
   const words = field.title === "" ? field.name : field.title;
-  const grouped = field.type === "choices";
+  const grouped = field.type === "choices" || isRadioGroup(field);
   const body = (
     <>
       {field.description !== "" && (
@@ -84,6 +84,7 @@ function Control(props: FieldProps) {
         />
       );
     case "choice":
+      if (isRadioGroup(field)) return <Radios {...props} />;
       return (
         <select
           {...shared}
@@ -102,6 +103,18 @@ function Control(props: FieldProps) {
     case "choices":
       return <Choices {...props} />;
     default:
+      if (isLongText(field)) {
+        return (
+          <textarea
+            {...shared}
+            class="p-field p-form-input"
+            style={{ height: "auto" }}
+            rows={4}
+            value={String(value)}
+            onInput={(event) => onChange(event.currentTarget.value)}
+          />
+        );
+      }
       return (
         <input
           {...shared}
@@ -114,6 +127,28 @@ function Control(props: FieldProps) {
         />
       );
   }
+}
+
+function Radios({ id, field, value, disabled, onChange }: FieldProps) {
+  return (
+    <div class="p-form-choices">
+      {field.choices.map((choice) => (
+        <label key={choice.value} class="p-form-switch">
+          <input
+            type="radio"
+            name={id}
+            disabled={disabled}
+            checked={value === choice.value}
+            onChange={() => onChange(choice.value)}
+          />
+          <span>
+            {choice.name === "" ? choice.value : choice.name}
+            {choice.description !== "" && <span class="p-soft"> {choice.description}</span>}
+          </span>
+        </label>
+      ))}
+    </div>
+  );
 }
 
 function Choices({ id, field, value, disabled, onChange }: FieldProps) {
@@ -143,6 +178,21 @@ function describers({ id, field, problem }: FieldProps): string | undefined {
   const ids = [field.description === "" ? "" : `${id}-about`, problem === "" ? "" : `${id}-problem`];
   const named = ids.filter((one) => one !== "").join(" ");
   return named === "" ? undefined : named;
+}
+
+/** A few choices of which one must be taken are seen at once. */
+const FEW_CHOICES = 5;
+
+export function isRadioGroup({ type, required, choices }: QuestionField): boolean {
+  return type === "choice" && required && choices.length <= FEW_CHOICES;
+}
+
+/** A string that may have so many characters, or has lines already, gets room for several lines. */
+const LONG_TEXT = 200;
+
+export function isLongText(field: QuestionField): boolean {
+  if (field.type !== "string" || field.format !== "" || isSecret(field)) return false;
+  return (field.maximum ?? 0) >= LONG_TEXT || (field.defaultJson ?? "").includes("\\n");
 }
 
 function isSecret({ secret, format }: QuestionField): boolean {

@@ -1,6 +1,7 @@
 // Hint below the composer: the next blank, the input of a command, or the keys for beginners.
 
 import { useComputed } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import type { SessionModel } from "../../model/types";
 import { commandAwaitingInput } from "./completion-trigger";
 import type { Composition } from "./composition";
@@ -12,6 +13,8 @@ export function ComposerHints({ session, composition }: { session: SessionModel;
   const command = useComputed(() =>
     commandAwaitingInput(session.draft.value, session.detail.value?.commands ?? []),
   );
+  // Read once: a line that went away while the person works would move the composer.
+  const sends = useRef(composition.sends.peek());
   const blank = useComputed(() => composition.blanks.find(session.draft.value));
   if (blank.value !== undefined) {
     const { name, description } = blank.value;
@@ -31,11 +34,10 @@ export function ComposerHints({ session, composition }: { session: SessionModel;
       </p>
     );
   }
-  const sends = composition.sends.value;
-  if (sends > BEGINNER_SENDS) return null;
+  if (sends.current > BEGINNER_SENDS) return null;
   const withEnter = composition.sendKey.value === "enter";
   return (
-    <p class={`p-hints${sends === BEGINNER_SENDS ? " p-hints-going" : ""}`}>
+    <p class="p-hints">
       <span>{withEnter ? "Enter" : "Ctrl+Enter"} to send</span>
       <span>{withEnter ? "Shift+Enter" : "Enter"} for a new line</span>
       <span>/ for commands</span>

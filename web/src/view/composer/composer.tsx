@@ -7,6 +7,7 @@ import type { Gateway } from "../../gateway/gateway";
 import type { Agent, SessionSummary } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
+import { AutoAcceptNote } from "../cards/auto-accept";
 import { useFocusRetention } from "../focus-retention";
 import { lazy } from "../lazy";
 import { ModePicker } from "../review/mode-picker";
@@ -98,6 +99,7 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
   return (
     <section class="p-composer" aria-label="Composer" ref={frame}>
       <ComposerNotes session={session} composition={composition} agent={agent} editor={editor} />
+      <AutoAcceptNote session={session} />
       <FirstWriteNote session={session} gateway={gateway} />
       <FolderNote session={session} gateway={gateway} writer={writer} onNewSession={onNewSession} />
       <PromptQueue session={session} writer={writer} />

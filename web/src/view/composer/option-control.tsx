@@ -3,7 +3,7 @@
 import type { Gateway } from "../../gateway/gateway";
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
-import { canConnectModels, connectDialogOpen } from "../models/connect-state";
+import { canConnectModels, connectDialog } from "../models/connect-state";
 import { choicesOf, labelOf } from "./picker-choices";
 import { Picker } from "./picker";
 
@@ -41,7 +41,7 @@ export function OptionControl({ option, session, gateway }: OptionControlProps) 
       value={value.value ?? ""}
       choices={[...choicesOf(option), ...more]}
       onChoose={(chosen) => {
-        if (chosen === CONNECT.value) connectDialogOpen(gateway).value = true;
+        if (chosen === CONNECT.value) connectDialog(gateway).value = "model";
         else void session.setOption(optionId, chosen);
       }}
     />

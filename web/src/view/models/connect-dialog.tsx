@@ -9,6 +9,7 @@ import { KeyForm } from "../cards/key-form";
 import { CodeField, KeyField } from "../cards/key-field";
 import { storageDescription } from "../cards/key-storage";
 import { Dialog } from "../dialog";
+import type { ConnectPart } from "./connect-state";
 import { DownloadOffer } from "./download-offer";
 import { ModelConnector } from "./model-connector";
 import { Form, FormProblem } from "../form";
@@ -17,10 +18,11 @@ import { FoundServers, ServerForm } from "./server-form";
 export interface ConnectDialogProps {
   readonly gateway: Gateway;
   readonly session: SessionModel | undefined;
+  readonly part: ConnectPart;
   readonly onLeave: () => void;
 }
 
-export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps) {
+export function ConnectDialog({ gateway, session, part, onLeave }: ConnectDialogProps) {
   const connecting = useMemo(() => new ModelConnector(gateway, session), [gateway, session]);
   const named = useSignal("");
   const server = useSignal<FoundModelServer | undefined>(undefined);
@@ -33,6 +35,7 @@ export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps)
   const [current] = connecting.model.value.split(":");
   const provider = providers.find(({ name }) => name === (named.value === "" ? current : named.value));
   const shown = provider ?? providers[0];
+  const wantsCoder = part === "coder" && offers.length > 0;
   const isOther = named.value === OTHER;
   const isServer = named.value === SERVER;
   const choose = (name: string, found?: FoundModelServer): void => {
@@ -45,12 +48,18 @@ export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps)
     <Dialog title="Connect a model" kind="form" onLeave={onLeave}>
       <FoundServers servers={connecting.found.value} onChoose={(found) => choose(SERVER, found)} />
       {offers.map((download) => (
-        <DownloadOffer key={download.name} download={download} connecting={connecting} />
+        <DownloadOffer
+          key={download.name}
+          download={download}
+          connecting={connecting}
+          takesFocus={wantsCoder && download === offers[0]}
+        />
       ))}
       {shown !== undefined && (
         <ProviderChoice
           providers={providers}
           value={isOther || isServer ? named.value : shown.name}
+          takesFocus={!wantsCoder}
           onChange={choose}
         />
       )}
@@ -83,13 +92,16 @@ function canConnect({ ready, needsKey }: Provider): boolean {
 interface ProviderChoiceProps {
   readonly providers: readonly Provider[];
   readonly value: string;
+  readonly takesFocus: boolean;
   readonly onChange: (name: string) => void;
 }
 
-function ProviderChoice({ providers, value, onChange }: ProviderChoiceProps) {
+function ProviderChoice({ providers, value, takesFocus, onChange }: ProviderChoiceProps) {
   const field = useRef<HTMLSelectElement>(null);
   // It comes after the dialog, which has given the focus to its only button.
-  useLayoutEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => {
+    if (takesFocus) field.current?.focus();
+  }, []);
   return (
     <label class="p-form-choice">
       <span>Provider</span>

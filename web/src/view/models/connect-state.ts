@@ -7,12 +7,15 @@ import type { ConfigOption } from "../../generated/portico/v1/events_pb";
 
 /** The agent whose models are Portico's own. */
 const PORTER = "porter";
-const wanted = new WeakMap<Gateway, Signal<boolean>>();
+/** Part of the dialog that is wanted first. */
+export type ConnectPart = "model" | "coder";
+const wanted = new WeakMap<Gateway, Signal<ConnectPart | undefined>>();
 
-export function connectDialogOpen(gateway: Gateway): Signal<boolean> {
+/** What the open dialog is about; undefined while it is closed. */
+export function connectDialog(gateway: Gateway): Signal<ConnectPart | undefined> {
   const known = wanted.get(gateway);
   if (known !== undefined) return known;
-  const made = signal(false);
+  const made = signal<ConnectPart | undefined>(undefined);
   wanted.set(gateway, made);
   return made;
 }

@@ -1,5 +1,6 @@
 // Offer of a model that runs on this machine: what it is and can do, its download and the progress.
 
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ModelDownload, PullModelResponse } from "../../generated/portico/v1/agent_pb";
 import type { ModelConnector } from "./model-connector";
 
@@ -8,12 +9,20 @@ const MIB = 1024 * 1024;
 interface DownloadOfferProps {
   readonly download: ModelDownload;
   readonly connecting: ModelConnector;
+  readonly takesFocus: boolean;
 }
 
-export function DownloadOffer({ download, connecting }: DownloadOfferProps) {
+export function DownloadOffer({ download, connecting, takesFocus }: DownloadOfferProps) {
   const { title, size, license, abilities, origin } = download;
   const isBusy = connecting.stage.value.state === "busy";
   const progress = connecting.progress.value;
+  const button = useRef<HTMLButtonElement>(null);
+  const waits = useRef(takesFocus);
+  useLayoutEffect(() => {
+    if (isBusy || !waits.current) return;
+    waits.current = false;
+    button.current?.focus();
+  }, [isBusy]);
   return (
     <section class="p-download" aria-label={title}>
       <p>
@@ -23,6 +32,7 @@ export function DownloadOffer({ download, connecting }: DownloadOfferProps) {
       {progress === undefined ? (
         <div class="p-card-actions">
           <button
+            ref={button}
             type="button"
             class="p-button p-button-main"
             disabled={isBusy}

@@ -6,7 +6,7 @@ import type { Agent } from "../../generated/portico/v1/agent_pb";
 import { TurnState } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
-import { connectDialogOpen, lacksModel } from "./connect-state";
+import { connectDialog, lacksModel } from "./connect-state";
 
 const MOST_AGENTS = 3;
 
@@ -28,9 +28,12 @@ export function ModelOffer({ session, gateway, agents, onNewSession }: ModelOffe
       <button
         type="button"
         class="p-button p-button-main"
-        onClick={() => (connectDialogOpen(gateway).value = true)}
+        onClick={() => (connectDialog(gateway).value = "model")}
       >
         Connect a model
+      </button>
+      <button type="button" class="p-button" onClick={() => (connectDialog(gateway).value = "coder")}>
+        Get the offline coder
       </button>
       {others.slice(0, MOST_AGENTS).map(({ name, title }) => (
         <button key={name} type="button" class="p-button" onClick={() => onNewSession(name)}>

@@ -107,6 +107,7 @@ class DiffRowView extends Component<RowProps> {
   readonly #choose = (): void => {
     const { row, section, view } = this.props;
     if ("hunk" in row) view.choose(section.file.path, row.hunk.id);
+    else view.chooseFile(section.file.path);
   };
 
   override render({ row, section, view, language }: RowProps) {

@@ -27,6 +27,7 @@ export function FileHead({ section, view, openFile }: FileHeadProps) {
       ref={(element) => view.scroller.setElement(section.key, element)}
       class={`p-rf-head${isCurrent ? " p-rf-current" : ""}`}
       onFocusIn={() => stop !== undefined && (view.cursor.value = stop.key)}
+      onClick={() => view.chooseFile(file.path)}
     >
       <button
         type="button"

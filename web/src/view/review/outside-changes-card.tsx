@@ -4,7 +4,9 @@ import { useSignal } from "@preact/signals";
 import { NoticeLevel } from "../../generated/portico/v1/events_pb";
 import type { NoticeItem } from "../../model/types";
 import type { CardProps } from "../cards/card";
-import { RestoreDialog } from "./restore-dialog";
+import { lazy } from "../lazy";
+
+const RestoreDialog = lazy(() => import("./restore-dialog").then((module) => module.RestoreDialog));
 
 /** The code of the notices that this card shows. */
 export const CHANGED_OUTSIDE_REVIEW = "changed_outside_review";

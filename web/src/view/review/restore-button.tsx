@@ -4,7 +4,9 @@ import { useSignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";
 import type { PromptItem, SessionModel } from "../../model/types";
 import { IconButton } from "../timeline/elements";
-import { RestoreDialog } from "./restore-dialog";
+import { lazy } from "../lazy";
+
+const RestoreDialog = lazy(() => import("./restore-dialog").then((module) => module.RestoreDialog));
 
 interface RestoreButtonProps {
   readonly item: PromptItem;

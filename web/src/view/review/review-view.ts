@@ -119,6 +119,12 @@ export class ReviewView {
     if (stop !== undefined) this.cursor.value = stop.key;
   }
 
+  /** Makes a file the current one, where it stands: the whole of it, or its first change. */
+  chooseFile(path: string): void {
+    const stop = this.stops.peek().find((one) => one.path === path);
+    if (stop !== undefined && this.current?.path !== path) this.cursor.value = stop.key;
+  }
+
   /** To the next or the previous change; from nowhere, to the one in sight. */
   step(by: 1 | -1): void {
     const stops = this.stops.peek();

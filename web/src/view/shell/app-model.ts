@@ -227,7 +227,9 @@ export class AppModel {
     for (const news of noticesBetween(this.#before, known)) {
       const { sessionId, kind } = news;
       if (kind !== "asks" && sessionId !== this.#front.peek()?.id) this.#setUnread(sessionId, true);
-      if (!this.#visible && this.preferences.notify.peek()) notify(news, (one) => this.openSession(one));
+      const { notification, sound } = this.preferences.announcements[kind];
+      if (!this.#visible && notification.peek()) notify(news, (one) => this.openSession(one));
+      if (sound.peek()) void import("./sounds").then(({ playSound }) => playSound(kind));
     }
     this.#before = known;
   }

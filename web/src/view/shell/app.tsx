@@ -7,11 +7,12 @@ import { reviewOf } from "../../model/review";
 import type { SessionSummary } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import { FailureCard, PendingBar, showRequest, type NewSession, type OnNewSession } from "../cards";
+import { autoAcceptOf } from "../cards/auto-accept";
 import { writerIn } from "../cards/folder-writers";
 import { Composer } from "../composer/composer";
 import { lazy } from "../lazy";
 import { ConnectLoader } from "../models/connect-loader";
-import { connectDialogOpen } from "../models/connect-state";
+import { connectDialog } from "../models/connect-state";
 import { BranchBar } from "../review/branch-bar";
 import { ReviewBar } from "../review/review-bar";
 import { ReviewFrame } from "../review/review-frame";
@@ -20,9 +21,7 @@ import type { AppModel } from "./app-model";
 import { ConnectionBanner } from "./connection-banner";
 import { followCommands } from "./editor-commands";
 import { focusComposer } from "./composer-focus";
-import { HandOffDialog } from "./hand-off-dialog";
 import { History } from "./history";
-import { RemovalDialog } from "./removal-dialog";
 import type { SettingsPage } from "./settings";
 import { onShortcut, type ShortcutTargets } from "./shortcuts";
 import { TabBar } from "./tab-bar";
@@ -30,15 +29,17 @@ import { FailureToast, RemovalToasts } from "./toasts";
 import { useWideLayout } from "./wide-layout";
 import { IconButton } from "../timeline/elements";
 
+const HandOffDialog = lazy(() => import("./hand-off-dialog").then((module) => module.HandOffDialog));
 const BoardDialog = lazy(() => import("../board/board-dialog").then((module) => module.BoardDialog));
+const RemovalDialog = lazy(() => import("./removal-dialog").then((module) => module.RemovalDialog));
 const SettingsDialog = lazy(() => import("./settings").then((module) => module.SettingsDialog));
 
 export function App({ app }: { app: AppModel }) {
   const wide = useWideLayout();
   const history = useHistory(app, wide);
   const part = useSignal<SettingsPage | undefined>(undefined);
+  const connects = connectDialog(app.gateway);
   const board = useSignal(/^#(board|costs)$/.test(location.hash));
-  const connects = connectDialogOpen(app.gateway);
   const front = app.front.value;
 
   useEffect(() => {
@@ -48,6 +49,7 @@ export function App({ app }: { app: AppModel }) {
       showKeys: () => (part.value = "shortcuts"),
       showRequest: () => showWaiting(app.front.peek()),
       showReview: () => toggleReview(app),
+      toggleAutoAccept: () => toggleAutoAccept(app.front.peek()),
     };
     const press = (event: KeyboardEvent): void => onShortcut(event, app, places);
     document.addEventListener("keydown", press);
@@ -57,9 +59,11 @@ export function App({ app }: { app: AppModel }) {
     () =>
       followCommands(app, {
         showSettings: () => (part.value = "settings"),
+        showHistory: () => history.toggle(),
+        showBoard: () => (board.value = true),
         showRequest: () => showWaiting(app.front.peek()),
       }),
-    [app],
+    [app, wide],
   );
   useVisibility(app);
   useTitle(app);
@@ -71,12 +75,15 @@ export function App({ app }: { app: AppModel }) {
       <header class="p-top">
         <h1 class="p-aloud">Portico</h1>
         <TabBar app={app} />
-        <div class="p-top-buttons">
-          <IconButton icon="add" label="New session" act={() => void startSession(app, "")} />
-          <IconButton icon="history" label="History" expanded={history.open} act={() => history.toggle()} />
-          <IconButton icon="project" label="All sessions" act={() => (board.value = true)} />
-          <IconButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
-        </div>
+        {/* An editor has them in the title of the view. */}
+        {app.gateway.onCommand === undefined && (
+          <div class="p-top-buttons">
+            <IconButton icon="add" label="New session" act={() => void startSession(app, "")} />
+            <IconButton icon="history" label="History" expanded={history.open} act={() => history.toggle()} />
+            <IconButton icon="project" label="All sessions" act={() => (board.value = true)} />
+            <IconButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
+          </div>
+        )}
       </header>
       <ConnectionBanner app={app} session={front} />
       <div class="p-middle">
@@ -93,18 +100,24 @@ export function App({ app }: { app: AppModel }) {
         <FailureToast failure={app.sessions.failure} />
         <RemovalToasts app={app} />
       </div>
-      <RemovalDialog app={app} />
-      <HandOffDialog app={app} />
-      {connects.value && (
+      {app.removals.request.value !== undefined && <RemovalDialog app={app} />}
+      {app.handingOff.value !== undefined && <HandOffDialog app={app} />}
+      {connects.value !== undefined && (
         <ConnectLoader
           gateway={app.gateway}
           session={app.front.peek()}
-          onLeave={() => (connects.value = false)}
+          part={connects.value}
+          onLeave={() => (connects.value = undefined)}
         />
       )}
       {board.value && <BoardDialog app={app} onLeave={() => (board.value = false)} />}
       {part.value !== undefined && (
-        <SettingsDialog app={app} part={part.value} onLeave={() => (part.value = undefined)} />
+        <SettingsDialog
+          app={app}
+          part={part.value}
+          onShow={(shown) => (part.value = shown)}
+          onLeave={() => (part.value = undefined)}
+        />
       )}
     </div>
   );
@@ -239,6 +252,12 @@ function showWaiting(session: SessionModel | undefined): void {
 function chosenMode(session: SessionModel): NewSession {
   const { isNew = false, mode } = session.detail.peek()?.summary ?? {};
   return isNew && mode !== undefined ? { mode } : {};
+}
+
+function toggleAutoAccept(session: SessionModel | undefined): void {
+  if (session === undefined) return;
+  const on = autoAcceptOf(session);
+  on.value = !on.peek();
 }
 
 function toggleReview(app: AppModel): void {

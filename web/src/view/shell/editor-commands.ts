@@ -5,13 +5,15 @@ import type { EditorCommand } from "../../gateway/gateway";
 import { ReviewMode } from "../../generated/portico/v1/agent_pb";
 import { reviewOf } from "../../model/review";
 import type { SessionModel } from "../../model/types";
-import { connectDialogOpen } from "../models/connect-state";
+import { connectDialog } from "../models/connect-state";
 import type { AppModel } from "./app-model";
 import { focusComposer } from "./composer-focus";
 import { isConnected } from "../../model/reconnector";
 
 export interface CommandTargets {
   readonly showSettings: () => void;
+  readonly showHistory: () => void;
+  readonly showBoard: () => void;
   readonly showRequest: () => void;
 }
 
@@ -62,10 +64,16 @@ async function runCommand(app: AppModel, places: CommandTargets, command: Editor
       break;
     case "connect_model":
       await readySession(app);
-      connectDialogOpen(app.gateway).value = true;
+      connectDialog(app.gateway).value = "model";
       break;
     case "settings":
       places.showSettings();
+      break;
+    case "history":
+      places.showHistory();
+      break;
+    case "board":
+      places.showBoard();
       break;
   }
 }

@@ -2,13 +2,14 @@
 
 import type { SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { TurnState } from "../../generated/portico/v1/events_pb";
+import type { NoticeKind } from "../preferences";
 import { isActive } from "./turn-state";
 import type { SummaryMap } from "./session-summaries";
 
 export interface SessionNotice {
   readonly sessionId: string;
   readonly title: string;
-  readonly kind: "asks" | "ended" | "failed";
+  readonly kind: NoticeKind;
 }
 
 /** A session that was not known before is no news. */

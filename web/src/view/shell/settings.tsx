@@ -1,35 +1,46 @@
 // Settings of the page, skills, permission grants and keyboard shortcuts.
 
-import { useSignal } from "@preact/signals";
+import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { Dialog } from "../dialog";
-import type { SendKey, Theme } from "../preferences";
-import { connectDialogOpen } from "../models/connect-state";
+import type { NoticeKind, SendKey, Theme } from "../preferences";
+import { connectDialog } from "../models/connect-state";
 import type { AppModel } from "./app-model";
 import { Approvals } from "./approvals";
+import { Decisions } from "./decisions";
 import { canNotify, requestPermission } from "./desktop-notifications";
 import { SettingsProblems } from "./settings-problems";
 import { SHORTCUTS } from "./shortcuts";
 import { Skills } from "./skills";
+import { playSound } from "./sounds";
 import { FormProblem } from "../form";
 
-export type SettingsPage = "settings" | "shortcuts";
+export type SettingsPage = "settings" | "shortcuts" | "decisions";
+
+const TITLES: Readonly<Record<SettingsPage, string>> = {
+  settings: "Settings",
+  shortcuts: "Keyboard shortcuts",
+  decisions: "Decisions of all sessions",
+};
 
 interface SettingsProps {
   readonly app: AppModel;
   readonly part: SettingsPage;
+  readonly onShow: (part: SettingsPage) => void;
   readonly onLeave: () => void;
 }
 
-export function SettingsDialog({ app, part, onLeave }: SettingsProps) {
+export function SettingsDialog({ app, part, onShow, onLeave }: SettingsProps) {
   return (
-    <Dialog title={part === "settings" ? "Settings" : "Keyboard shortcuts"} kind={part} onLeave={onLeave}>
-      {part === "settings" ? <Choices app={app} onLeave={onLeave} /> : <Keys />}
+    <Dialog title={TITLES[part]} kind={part} onLeave={onLeave}>
+      {part === "settings" && <Choices app={app} onShow={onShow} onLeave={onLeave} />}
+      {part === "shortcuts" && <Keys />}
+      {part === "decisions" && <Decisions gateway={app.gateway} folder={app.info.value?.workspace ?? ""} />}
     </Dialog>
   );
 }
 
-function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
+function Choices({ app, onShow, onLeave }: Omit<SettingsProps, "part">) {
   const { showThinking, sendKey, theme } = app.preferences;
   const here = app.info.value?.workspace ?? "";
   const workspace = app.front.value?.detail.value?.summary?.workspace ?? here;
@@ -48,7 +59,9 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
           choices={{ enter: "Enter", ctrl_enter: "Ctrl+Enter" }}
           onChange={(chosen) => (sendKey.value = chosen)}
         />
-        <NotifySwitch app={app} />
+      </Group>
+      <Group title="Notifications and sounds">
+        <Announcements app={app} />
       </Group>
       <Group title="Porter">
         <button
@@ -56,7 +69,7 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
           class="p-button"
           onClick={() => {
             onLeave();
-            connectDialogOpen(app.gateway).value = true;
+            connectDialog(app.gateway).value = "model";
           }}
         >
           Connect a model…
@@ -75,6 +88,9 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
       </Group>
       <Group title="Always allowed">
         <Approvals gateway={app.gateway} workspace={here} />
+        <button type="button" class="p-button" onClick={() => onShow("decisions")}>
+          Show all decisions…
+        </button>
       </Group>
       <p class="p-soft p-dialog-foot">
         {app.info.value === undefined
@@ -85,21 +101,56 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
   );
 }
 
-function NotifySwitch({ app }: { app: AppModel }) {
-  const { notify } = app.preferences;
+const MOMENTS: Readonly<Record<NoticeKind, string>> = {
+  ended: "When a turn is done",
+  asks: "When the agent asks",
+  failed: "When a turn fails",
+};
+
+/** What is told about sessions: each moment has a switch for a notification and one for a sound. */
+function Announcements({ app }: { app: AppModel }) {
   const refused = useSignal(false);
-  if (!canNotify()) return null;
-  const change = async (on: boolean): Promise<void> => {
-    notify.value = on && (await requestPermission());
-    refused.value = on && !notify.peek();
+  const { announcements } = app.preferences;
+  const notifyOf = async (wanted: Signal<boolean>, on: boolean): Promise<void> => {
+    wanted.value = on && (await requestPermission());
+    refused.value = on && !wanted.peek();
   };
   return (
     <>
-      <Switch
-        label="Notify me when a turn ends while I am elsewhere"
-        on={notify.value}
-        onChange={(on) => void change(on)}
-      />
+      <table class="p-keys">
+        <tbody>
+          {(Object.keys(MOMENTS) as NoticeKind[]).map((kind) => {
+            const { notification, sound } = announcements[kind];
+            return (
+              <tr key={kind}>
+                <th scope="row">{MOMENTS[kind]}</th>
+                {canNotify() && (
+                  <td>
+                    <Switch
+                      label="Notification"
+                      about={MOMENTS[kind]}
+                      on={notification.value}
+                      onChange={(on) => void notifyOf(notification, on)}
+                    />
+                  </td>
+                )}
+                <td>
+                  <Switch
+                    label="Sound"
+                    about={MOMENTS[kind]}
+                    on={sound.value}
+                    onChange={(on) => {
+                      sound.value = on;
+                      if (on) playSound(kind);
+                    }}
+                  />
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {canNotify() && <p class="p-soft">Notifications come while this page is hidden.</p>}
       {refused.value && <FormProblem text="The browser blocks notifications of this page." />}
     </>
   );
@@ -135,14 +186,21 @@ function Group({ title, children }: { title: string; children: ComponentChildren
 
 interface SwitchProps {
   readonly label: string;
+  /** What it is about, where its place says so to those who see it. */
+  readonly about?: string;
   readonly on: boolean;
   readonly onChange: (on: boolean) => void;
 }
 
-function Switch({ label, on, onChange }: SwitchProps) {
+function Switch({ label, about, on, onChange }: SwitchProps) {
   return (
     <label class="p-form-switch">
-      <input type="checkbox" checked={on} onChange={(event) => onChange(event.currentTarget.checked)} />
+      <input
+        type="checkbox"
+        aria-label={about === undefined ? undefined : `${about}: ${label}`}
+        checked={on}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
       {label}
     </label>
   );

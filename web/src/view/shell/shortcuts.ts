@@ -1,7 +1,8 @@
-// Keyboard shortcuts of the page. None of them grants a permission.
+// Keyboard shortcuts of the page. None of them answers a request that is shown.
 
 import type { AppModel } from "./app-model";
 import { isTextInput } from "../text-input";
+import { AUTO_ACCEPT_KEYS, CHORD, IS_MAC } from "./shortcut-keys";
 
 export interface Shortcut {
   readonly keys: string;
@@ -15,10 +16,8 @@ export interface ShortcutTargets {
   readonly showKeys: () => void;
   readonly showRequest: () => void;
   readonly showReview: () => void;
+  readonly toggleAutoAccept: () => void;
 }
-
-const MAC = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
-const CHORD = MAC ? "⌘⌥" : "Ctrl+Alt+";
 
 export const SHORTCUTS: readonly Shortcut[] = [
   { keys: "Enter", description: "send, or queue while the agent works" },
@@ -26,8 +25,9 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: "Esc", description: "close a menu, or stop the agent" },
   { keys: "↑", description: "in an empty composer: earlier prompts" },
   { keys: "/  @", description: "commands, files" },
-  { keys: MAC ? "⌘F" : "Ctrl+F", description: "find in the conversation" },
-  { keys: `${CHORD}A`, description: "go to the waiting request; then 1, 2, 3 … to answer" },
+  { keys: IS_MAC ? "⌘F" : "Ctrl+F", description: "find in the conversation" },
+  { keys: `${CHORD}A`, description: "go to the waiting request; then A to allow, R to reject" },
+  { keys: AUTO_ACCEPT_KEYS, description: "auto-accept edits in this session, or stop that" },
   { keys: `${CHORD}R`, description: "open or close the review" },
   { keys: "j  k", description: "in a review: next, previous change; n and p for files" },
   { keys: "a  x  u", description: "in a review: accept, reject, undo" },
@@ -60,6 +60,8 @@ function actionFor(event: KeyboardEvent, app: AppModel, places: ShortcutTargets)
       return places.showRequest;
     case "KeyR":
       return places.showReview;
+    case "KeyE":
+      return places.toggleAutoAccept;
     case "KeyN":
       return places.newSession;
     case "KeyH":

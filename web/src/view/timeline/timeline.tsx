@@ -21,6 +21,8 @@ import { RowView } from "./row-view";
 import { onTimelineKey } from "./timeline-keys";
 import { TimelineModel } from "./timeline-model";
 
+const FollowUps = lazy(() => import("./follow-ups").then((module) => module.FollowUps));
+
 const CheckpointsDialog = lazy(() =>
   import("../review/checkpoints-dialog").then((module) => module.CheckpointsDialog),
 );
@@ -147,6 +149,7 @@ function List({ model, session, gateway, agents, onNewSession, onOpenSession, re
           agents={agents}
           onNewSession={onNewSession}
         />
+        <FollowUps session={session} />
         <ProgressLine session={session} />
       </div>
     </div>
