@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const page = join(dirname(fileURLToPath(import.meta.url)), "../../src/portico/doors/http/page");
 /** In bytes, minified: what was reached, and 3 %. What is not needed at first belongs into an import() of its own. */
-const BUDGET = { script: 637_000, sheet: 93_200 };
+const BUDGET = { script: 637_000, sheet: 93_300 };
 
 const { script, sheet } = JSON.parse(await readFile(join(page, "build.json"), "utf8"));
 const sizes = { script: await sizeWithImports(script, new Set()), sheet: (await load(sheet)).length };
