@@ -51,7 +51,7 @@ async def test_nothing_is_written_before_the_person_agrees(
     await chat.ask(json.dumps([ALIGN, WRITE]))
     card = chat.card(re.compile("^Question"))
     await expect(card).to_contain_text("You want a longer rope.")
-    await card.get_by_role("combobox", name="Is that right?").select_option("Yes, go ahead")
+    await card.get_by_role("radio", name="Yes, go ahead").check()
     await shoot(chat, "align-first", widths=(300, 1100))
     assert not rope.exists()
     await card.get_by_role("button", name="Send").click()

@@ -117,7 +117,7 @@ class TestATerminal:
         yield terminal
         terminal.close()
 
-    @pytest.mark.parametrize("typed", ["", "y"], ids=["nothing typed", "yes typed, not sent"])
+    @pytest.mark.parametrize("typed", ["", "x"], ids=["nothing typed", "a key that is no answer"])
     @pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
     async def test_that_is_lost_grants_nothing(
         self, portico: Portico, terminal: Terminal, way: signal.Signals, typed: str

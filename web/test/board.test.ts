@@ -77,7 +77,9 @@ test("a click that meant what was there a moment ago answers nothing", async () 
   if (card === undefined) throw new Error("no card");
   await scene.board.answer(card, "p1", "yes");
   expect(scene.answered).toEqual([]);
+  expect(scene.board.settled.value).toBe(false);
   await scene.environment.pass(SETTLE);
+  expect(scene.board.settled.value).toBe(true);
   await scene.board.answer(card, "p1", "yes");
   expect(scene.answered).toEqual(["p1"]);
 });

@@ -2,25 +2,27 @@
 // the pointer; new ones come last.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
-import { browserEnvironment, type Environment } from "../../gateway/environment";
+import { browserEnvironment, type Cancel, type Environment } from "../../gateway/environment";
 import type { Gateway } from "../../gateway/gateway";
 import { BoardGroup, type BoardCard } from "../../generated/portico/v1/agent_pb";
 import { failureOf } from "../../model/call-failure";
 import { FrameScheduler } from "../../model/frame-scheduler";
 import { Reconnector, type StreamAttempt } from "../../model/reconnector";
 
-/** After something has moved, an answer counts again once it was in sight for this long. */
+/** After cards have moved, they can be answered once they stood still for this long. */
 export const SETTLE = 400;
 
 export class BoardModel {
   readonly problem = signal("");
+  /** Whether the cards stood still long enough for a click to mean what is under it. */
+  readonly settled = signal(false);
   readonly #cards = signal<readonly BoardCard[]>([]);
   readonly #gateway: Gateway;
   readonly #environment: Environment;
   readonly #reconnector: Reconnector;
   readonly #frames: FrameScheduler;
   #next = new Map<string, BoardCard>();
-  #moved = 0;
+  #settling: Cancel = () => undefined;
 
   constructor(gateway: Gateway, environment: Environment = browserEnvironment) {
     this.#gateway = gateway;
@@ -38,12 +40,15 @@ export class BoardModel {
 
   open(): () => void {
     this.#reconnector.wake();
-    return () => this.#reconnector.pause();
+    return () => {
+      this.#reconnector.pause();
+      this.#settling();
+    };
   }
 
   /** Answers a permission request of a card, unless the cards have just moved. */
   async answer(card: BoardCard, requestId: string, optionId: string): Promise<void> {
-    if (this.#environment.now() - this.#moved < SETTLE) return;
+    if (!this.settled.peek()) return;
     try {
       await this.#gateway.client.submitClientEvent({
         sessionId: card.summary?.sessionId ?? "",
@@ -75,7 +80,11 @@ export class BoardModel {
       const earlier = before.get(card.summary?.sessionId ?? "");
       return earlier?.group === card.group && asks(earlier) === asks(card);
     });
-    if (!stays || cards.length !== before.size) this.#moved = this.#environment.now();
+    if (!stays || cards.length !== before.size) {
+      this.#settling();
+      this.settled.value = false;
+      this.#settling = this.#environment.after(SETTLE, () => (this.settled.value = true));
+    }
     this.#cards.value = cards;
   }
 }

@@ -56,6 +56,7 @@ function Card({ card, board, onOpen }: { card: BoardCard; board: BoardModel } & 
   const isRisky = request !== undefined && request.risks.length > 0;
   const once = request && !isRisky ? onceOption(request) : undefined;
   const reject = request && denyingOption(request);
+  const waits = !board.settled.value;
   const answer = (optionId: string) => () => void board.answer(card, request?.requestId ?? "", optionId);
   return (
     <li class="p-board-card">
@@ -69,7 +70,12 @@ function Card({ card, board, onOpen }: { card: BoardCard; board: BoardModel } & 
       {(request !== undefined || group === BoardGroup.TO_REVIEW) && (
         <div class="p-board-actions">
           {once && (
-            <button type="button" class="p-button p-button-main" onClick={answer(once.optionId)}>
+            <button
+              type="button"
+              class="p-button p-button-main"
+              disabled={waits}
+              onClick={answer(once.optionId)}
+            >
               Allow once
             </button>
           )}
@@ -83,7 +89,7 @@ function Card({ card, board, onOpen }: { card: BoardCard; board: BoardModel } & 
             </button>
           )}
           {reject && (
-            <button type="button" class="p-button" onClick={answer(reject.optionId)}>
+            <button type="button" class="p-button" disabled={waits} onClick={answer(reject.optionId)}>
               Reject
             </button>
           )}
