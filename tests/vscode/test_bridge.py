@@ -205,7 +205,7 @@ async def test_a_command_goes_to_a_terminal_only_when_the_person_agrees(
     await expect(terminals).to_have_count(0)
     assert not mark.exists()
     try:
-        await card.get_by_role("button", name="Allow", exact=True).click()
+        await card.get_by_role("button", name="Run it in my terminal").click()
         wait_until(mark.exists, "the file that the command makes")
         await chat.rested()
         # It comes to the front when the person asks for it, and is used again.
@@ -217,7 +217,7 @@ async def test_a_command_goes_to_a_terminal_only_when_the_person_agrees(
         await chat.ask(
             {"use_tool": {"server": "portico-code", "name": "run_in_terminal", "arguments": arguments}}
         )
-        await card.last.get_by_role("button", name="Allow", exact=True).click()
+        await card.last.get_by_role("button", name="Run it in my terminal").click()
         wait_until(mark.exists, "the file that the command makes again")
         await expect(terminals).to_have_count(1)
         await expect(window.page.locator(".xterm-rows:visible")).to_contain_text(
