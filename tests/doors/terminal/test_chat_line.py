@@ -186,11 +186,11 @@ def test_a_slash_offers_the_agents_commands_with_what_they_do(status: ChatStatus
     assert completions(status, "/sea") == [("/search ", "/search", "Find text  TEXT")]
     assert completions(status, "/s")[0] == completions(status, "/sea")[0]
     assert completions(status, "/esea") == [("/research ", "/research", "Look further")]
-    assert len(completions(status, "/")) == 3 + 13 + 1
+    assert len(completions(status, "/")) == 3 + 14 + 1
 
 
 def test_a_slash_offers_the_chats_own_commands_behind_them(status: ChatStatus) -> None:
-    assert [name for _, name, _ in completions(status, "/")][-14:-1] == [
+    assert [name for _, name, _ in completions(status, "/")][-15:-1] == [
         "/model",
         "/agent",
         "/new",
@@ -200,6 +200,7 @@ def test_a_slash_offers_the_chats_own_commands_behind_them(status: ChatStatus) -
         "/compact",
         "/options",
         "/components",
+        "/todos",
         "/proposal",
         "/tour",
         "/handoff",
