@@ -26,17 +26,16 @@ def run(arguments: Sequence[str]) -> int:
 
 def _copy(flags: argparse.Namespace) -> int:
     report = asyncio.run(_transfer(flags.source, flags.target, quiet=flags.api))
+    if report.problems:
+        left_out = "\n".join(f"Not copied: {problem}" for problem in report.problems)
+        raise StoreFailed(
+            f"{_described(report)}; left out: {len(report.problems):,}\n{left_out}",
+            suggestion="A session that went on in both places has to be kept in one of them; delete it in the other.",
+        )
     if flags.api:
         print_json(**msgspec.to_builtins(report))
     else:
-        print(f"{_described(report)}.")
-        for problem in report.problems:
-            print(f"Not copied: {problem}", file=sys.stderr)
-    if report.problems and not flags.api:
-        raise StoreFailed(
-            "Some sessions were not copied.",
-            suggestion="See what is wrong with: portico sessions verify",
-        )
+        print(_described(report))
     return 0
 
 
@@ -62,4 +61,4 @@ async def _transfer(source: str, target: str, *, quiet: bool) -> TransferReport:
 
 
 def _described(report: TransferReport) -> str:
-    return f"{report.sessions:,} sessions with {report.events:,} events copied, {report.unchanged:,} were there already"
+    return f"Sessions copied: {report.sessions:,} ({report.events:,} events); already there: {report.unchanged:,}"
