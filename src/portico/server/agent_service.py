@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from portico.app.catalog import LocalCatalog
 from portico.config.paths import config_folder, state_folder
 from portico.config.settings import load_settings
+from portico.doors.api.caller_rights import CallerRights
 from portico.doors.api.service import MAX_REQUEST_BYTES, ApiService, asgi_application, stream_paths
 from portico.processes.tasks import cancel_and_wait
 from portico.review.local_reviews import LocalReviews
@@ -34,7 +35,9 @@ async def open_agent_service(context: ServiceContext) -> AsyncIterator[ServiceAp
     try:
         if options.node is None:
             yield ServiceApp(
-                app=asgi_application(service), streams=stream_paths(), max_body=MAX_REQUEST_BYTES
+                app=asgi_application(service, CallerRights(host.service)),
+                streams=stream_paths(),
+                max_body=MAX_REQUEST_BYTES,
             )
         else:
             async with _open_node_service(context, options.node, service) as app:
@@ -61,7 +64,7 @@ async def _open_node_service(
     ):
         router = SessionRouter(node, host.service, context.options.workspace)
         yield ServiceApp(
-            app=asgi_application(service, router),
+            app=asgi_application(service, CallerRights(host.service), router),
             streams=stream_paths(),
             max_body=MAX_REQUEST_BYTES,
             node_token=node.token_for(node.name),

@@ -177,14 +177,14 @@ def _notice(notice: Notice) -> Iterator[str]:
 
 def _inquiry(inquiry: PermissionResolved | QuestionAsked | QuestionAnswered) -> Iterator[str]:
     match inquiry:
-        case PermissionResolved(outcome=outcome, by=by):
-            yield f"_Permission {outcome} by {by}._"
+        case PermissionResolved(outcome=outcome, by=by, person=person):
+            yield f"_Permission {outcome} by {person or by}._"
         case QuestionAsked(message=message, url=url):
             yield f"**{message}**" + (f" {url}" if url else "")
         case QuestionAnswered(action="accept"):
             yield from _answers(inquiry)
-        case QuestionAnswered(action=action, by=by):
-            yield f"_The question was {'declined' if action == 'decline' else 'canceled'} by {by}._"
+        case QuestionAnswered(action=action, by=by, person=person):
+            yield f"_The question was {'declined' if action == 'decline' else 'canceled'} by {person or by}._"
 
 
 def _answers(answered: QuestionAnswered) -> Iterator[str]:
