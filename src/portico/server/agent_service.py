@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from portico import __version__
 from portico.app.catalog import LocalCatalog
-from portico.config.paths import config_folder
+from portico.config.paths import config_folder, state_folder
 from portico.config.settings import load_settings
 from portico.doors.ahp.door import AgentHostDoor
 from portico.doors.ahp.host_parts import HostParts
@@ -14,6 +14,7 @@ from portico.doors.api.service import MAX_REQUEST_BYTES, ApiService, asgi_applic
 from portico.processes.tasks import cancel_and_wait
 from portico.review.local_reviews import LocalReviews
 from portico.server.lifecycle import ServiceApp, ServiceContext
+from portico.server.node import NodeOptions, beating, open_node
 from portico.sessions.search_index import keep_index_current
 
 
@@ -48,14 +49,42 @@ async def open_agent_service(context: ServiceContext) -> AsyncIterator[ServiceAp
         context.closing,
     )
     try:
-        yield ServiceApp(
-            app=asgi_application(service),
-            agent_host=agent_host,
-            streams=stream_paths(),
-            max_body=MAX_REQUEST_BYTES,
-        )
+        if options.node is None:
+            yield ServiceApp(
+                app=asgi_application(service),
+                agent_host=agent_host,
+                streams=stream_paths(),
+                max_body=MAX_REQUEST_BYTES,
+            )
+        else:
+            async with _open_node_service(context, options.node, service, agent_host) as app:
+                yield app
     finally:
         await agent_host.close()
         await cancel_and_wait(cleanup)
         await cancel_and_wait(index)
         await service.turn_queue.close()
+
+
+@asynccontextmanager
+async def _open_node_service(
+    context: ServiceContext, options: NodeOptions, service: ApiService, agent_host: AgentHostDoor
+) -> AsyncIterator[ServiceApp]:
+    """The service on a node of a team, which forwards the calls about sessions of other nodes."""
+    # Late: most servers are no nodes.
+    from portico.server.session_router import SessionRouter
+
+    host = context.host
+    state = state_folder(context.environ)
+    async with (
+        open_node(host.store, options, state, context.url) as node,
+        beating(node, host.service, service.turn_queue, host.store),
+    ):
+        router = SessionRouter(node, host.service, context.options.workspace)
+        yield ServiceApp(
+            app=asgi_application(service, router),
+            agent_host=agent_host,
+            streams=stream_paths(),
+            max_body=MAX_REQUEST_BYTES,
+            node_token=node.token_for(node.name),
+        )
