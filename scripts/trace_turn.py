@@ -15,6 +15,7 @@ generated code, and the packages that every other one uses like a library.
 
 import argparse
 import asyncio
+import contextvars
 import http.client
 import json
 import os
@@ -25,7 +26,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -40,6 +44,9 @@ GENERATED = ("api/v1/", "acp/_schema", "doors/connect/generated/")
 
 _EVENT_LOOP = asyncio.events.__file__
 """Below it on the stack is the command that runs the loop, not what led to the call."""
+
+_ORIGIN: ContextVar[str | None] = ContextVar("origin", default=None)
+"""The module that ran last in this context; a task or a thread begins with that of the code that starts it."""
 
 
 class Arrival(NamedTuple):
@@ -90,6 +97,7 @@ class Recorder:
 
     def start(self, *_: object) -> None:
         self._found.clear()
+        self._follow_threads()
         threading.setprofile(self)
         sys.setprofile(self)
 
@@ -105,20 +113,44 @@ class Recorder:
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         file = frame.f_code.co_filename
-        is_new = event == "call" and file not in self._found and file.startswith(self._package)
-        if is_new and not _is_import(frame):
+        if event != "call" or not self._is_counted(file):
+            return
+        if file not in self._found and not _is_import(frame):
             self._found[file] = self._caller(frame)
+        _ORIGIN.set(file)
 
     def _caller(self, frame: FrameType) -> str | None:
+        """The module that led to this call: further down the stack, or where the task or thread was started."""
         caller = frame.f_back
-        while caller is not None:
+        while caller is not None and caller.f_code.co_filename != _EVENT_LOOP:
             file = caller.f_code.co_filename
-            if file == _EVENT_LOOP:
-                return None
-            if file != frame.f_code.co_filename and file.startswith(self._package):
+            if file != frame.f_code.co_filename and self._is_counted(file):
                 return file
             caller = caller.f_back
-        return None
+        origin = _ORIGIN.get()
+        return None if origin == frame.f_code.co_filename else origin
+
+    def _is_counted(self, file: str) -> bool:
+        """Whether a file is ours, and not of a library package."""
+        if not file.startswith(self._package):
+            return False
+        return self._name(file).partition("/")[0] not in LIBRARIES
+
+    def _follow_threads(self) -> None:
+        """Have work that is given to a thread remember where it comes from. Tasks do so by themselves."""
+        submit = ThreadPoolExecutor.submit
+
+        def submit_with_context(pool: ThreadPoolExecutor, work: Any, /, *args: Any, **named: Any) -> Any:
+            return submit(pool, contextvars.copy_context().run, work, *args, **named)
+
+        ThreadPoolExecutor.submit = submit_with_context  # type: ignore[method-assign]
+        start = threading.Thread.start
+
+        def start_with_context(thread: threading.Thread) -> None:
+            thread.run = partial(contextvars.copy_context().run, thread.run)  # type: ignore[method-assign]
+            start(thread)
+
+        threading.Thread.start = start_with_context  # type: ignore[method-assign]
 
     def _name(self, file: str) -> str:
         return file.removeprefix(self._package).removesuffix(".py").replace(os.sep, "/")
