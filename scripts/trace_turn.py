@@ -1,4 +1,4 @@
-"""Trace one real prompt through Portico, and print the modules it reaches in the order of their first call.
+"""Trace one real prompt through Portico, and print the modules it reaches, each below the one that led there.
 
     python scripts/trace_turn.py                    both walks, as text
     python scripts/trace_turn.py --json FILE        the same, for scripts/draw_architecture.py
@@ -7,10 +7,11 @@
 
 Two walks are traced, each a `/write` by Porter in proposal mode: `host` is a new session of `portico serve`, from
 StartSession to the end of its first turn; `exec` is `portico exec` from its first line to its last. A *visit* is a
-stay in one package; a *re-entry* is a visit to a package that the walk had left. Visits follow time, so a call that
-returns, and work of another task or thread, count as well. A *crossing* is the first call of a module by one of another
-package: what a reader follows from file to file. Not counted: code that runs while a module is being imported,
-generated code, and the packages that every other one uses like a library.
+stay in one package; a *re-entry* is a visit to a package that the walk had left. They are counted in two orders. *As it
+ran* is the order of the first calls, in which tasks and threads that run at the same time alternate. *As it reads* puts
+each module below the one that led to it, through tasks and threads too: the order in which a reader opens the files. A
+*crossing* is the first call of a module by one of another package. Not counted: code that runs while a module is being
+imported, generated code, and the packages that every other one uses like a library.
 """
 
 import argparse
@@ -71,10 +72,27 @@ class Walk(NamedTuple):
         return {arrival.package for arrival in self.arrivals}
 
     @property
-    def visits(self) -> list[str]:
-        """The packages in order, neighbours of one package taken together."""
-        names = [arrival.package for arrival in self.arrivals]
-        return [name for at, name in enumerate(names) if at == 0 or names[at - 1] != name]
+    def as_it_ran(self) -> "Length":
+        return _length([arrival.module for arrival in self.arrivals])
+
+    @property
+    def as_it_reads(self) -> "Length":
+        return _length([module for _, module in self.tree])
+
+    @property
+    def tree(self) -> list[tuple[int, str]]:
+        """Every module with its depth below the one that led to it; what no module led to is at depth 0."""
+        known = {arrival.module for arrival in self.arrivals}
+        led_to: dict[str | None, list[str]] = {}
+        for module, caller in self.arrivals:
+            led_to.setdefault(caller if caller in known else None, []).append(module)
+        order: list[tuple[int, str]] = []
+        waiting = [(0, module) for module in reversed(led_to.get(None, []))]
+        while waiting:
+            depth, module = waiting.pop()
+            order.append((depth, module))
+            waiting += [(depth + 1, one) for one in reversed(led_to.get(module, []))]
+        return order
 
     @property
     def crossings(self) -> int:
@@ -83,9 +101,16 @@ class Walk(NamedTuple):
             caller not in ("", one.package) for caller, one in zip(callers, self.arrivals, strict=True)
         )
 
-    @property
-    def re_entries(self) -> int:
-        return len(self.visits) - len(self.packages)
+
+class Length(NamedTuple):
+    visits: int
+    re_entries: int
+
+
+def _length(modules: list[str]) -> Length:
+    packages = [module.partition("/")[0] for module in modules]
+    visits = sum(at == 0 or packages[at - 1] != package for at, package in enumerate(packages))
+    return Length(visits, visits - len(set(packages)))
 
 
 class Recorder:
@@ -143,14 +168,14 @@ class Recorder:
         def submit_with_context(pool: ThreadPoolExecutor, work: Any, /, *args: Any, **named: Any) -> Any:
             return submit(pool, contextvars.copy_context().run, work, *args, **named)
 
-        ThreadPoolExecutor.submit = submit_with_context  # type: ignore[method-assign]
+        ThreadPoolExecutor.submit = submit_with_context  # type: ignore[assignment, method-assign]
         start = threading.Thread.start
 
         def start_with_context(thread: threading.Thread) -> None:
             thread.run = partial(contextvars.copy_context().run, thread.run)  # type: ignore[method-assign]
             start(thread)
 
-        threading.Thread.start = start_with_context  # type: ignore[method-assign]
+        threading.Thread.start = start_with_context  # type: ignore[assignment, method-assign]
 
     def _name(self, file: str) -> str:
         return file.removeprefix(self._package).removesuffix(".py").replace(os.sep, "/")
@@ -273,11 +298,11 @@ def _call(port: int, token: str, method: str, request: Mapping[str, str], *, str
 
 def _print(walk: Walk) -> None:
     print(f"{walk.name}: {len(walk.arrivals)} modules in {len(walk.packages)} packages")
-    print(f"  {len(walk.visits)} visits, {walk.re_entries} re-entries, {walk.crossings} crossings")
-    before = None
-    for arrival in walk.arrivals:
-        print(f"  {arrival.package if arrival.package != before else '':<12} {arrival.module}")
-        before = arrival.package
+    print(f"  as it ran: {walk.as_it_ran.visits} visits, {walk.as_it_ran.re_entries} re-entries")
+    print(f"  as it reads: {walk.as_it_reads.visits} visits, {walk.as_it_reads.re_entries} re-entries")
+    print(f"  {walk.crossings} crossings")
+    for depth, module in walk.tree:
+        print(f"  {'  ' * depth}{module}")
 
 
 def main() -> int:

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from portico.conductor.mcp_bridge import stdio_shim
 from portico.conformance.case import Blocked
+from portico.processes import stdio_shim
 from portico.processes.pipe_reader import PipeReader
 from portico.processes.process_group import ProcessGroup, spawn
 from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream
