@@ -28,6 +28,8 @@ class SessionFolders(msgspec.Struct, frozen=True):
     copy_of: str | None = None
     reads_only: bool = False
     """Whether nothing may be changed or run in the session."""
+    portico_id: str = ""
+    """The session's id in Portico; empty for the session of an editor without review."""
 
     @property
     def workspace(self) -> str:
@@ -94,6 +96,7 @@ def _read_folders(params: Raw) -> SessionFolders | None:
         opening.additional_directories or (),
         None if copy_of == cwd else copy_of,
         reads_only=placed.reads_only is True,
+        portico_id=placed.session,
     )
 
 
