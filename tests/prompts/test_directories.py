@@ -176,7 +176,9 @@ def test_a_list_is_made_again_only_when_a_file_came_changed_or_went(places: Plac
     assert "second" not in {one.name for one in places.all_entries}
     (folder / "linked.md").symlink_to(first)
     assert "linked" in {one.name for one in places.all_entries}
-    assert places.all_entries is not places.all_entries  # A link is read each time: its file may be another one.
+    assert (
+        places.all_entries is not places.all_entries
+    )  # A link is read each time: its file may be another one.
 
 
 def test_a_full_cache_starts_over(places: Places) -> None:
