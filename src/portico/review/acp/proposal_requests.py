@@ -85,7 +85,7 @@ class ProposalRequests(SessionFoldersProxy):
         if folders is None:
             raise InvalidInput(f"Unknown session {agent_session_id!r}.")
         reviews, workspace = self._options.open_reviews(), Path(folders.workspace)
-        session_id = SessionId(folders.portico_id) or self._name(agent_session_id, folders)
+        session_id = SessionId(folders.session) or self._name(agent_session_id, folders)
 
         async def propose(understood: ChangeSet) -> "ProposalUpdated | None":
             return (await reviews.propose(session_id, workspace, understood))[0]
@@ -93,7 +93,7 @@ class ProposalRequests(SessionFoldersProxy):
         proposal, warnings = await keep_asked(AskedChanges(changes), workspace, Path(folders.cwd), propose)
         if self._client_knows_portico:
             self.tell_client(PROPOSAL_UPDATED, update_of(proposal, agent_session_id))
-        elif not folders.portico_id:
+        elif not folders.session:
             await self._let_decide(agent_session_id, session_id, workspace, reviews)
         now = await reviews.payload(session_id, proposal.proposal_id)
         return KeptProposal(proposal_id=now.proposal_id, status=now.status, warnings=warnings)
