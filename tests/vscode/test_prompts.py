@@ -9,8 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from portico.porter.models.offline.model_files import DEFAULT, location
-from portico.porter.models.offline.pull_record import record_path
+from portico.porter.models.offline.model_files import DEFAULT, location, record_path
 from tests.browser.user_environment import House
 from tests.support.model_endpoint import Answer, ModelEndpoint, Say
 from tests.support.offline import have_offline_model
