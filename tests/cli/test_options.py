@@ -165,7 +165,7 @@ class TestInAChat:
         terminal.until("❯")
         terminal.press("/components memory on\r")
         terminal.until("(this session)")
-        terminal.until("The agent has it from the next prompt on.")
+        terminal.until("It is on from the next prompt on.")
         terminal.until("❯")
         terminal.press("/components memory\r")
         terminal.until("needs on or off")

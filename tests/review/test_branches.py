@@ -242,7 +242,7 @@ async def test_a_person_who_switched_away_is_told_to_come_back(
     mode = branches(tmp_path)
     await mode.begin(workspace, "here")
     git(workspace, "switch", "--quiet", *where)
-    with pytest.raises(SessionBusy, match="HEAD is elsewhere"):
+    with pytest.raises(SessionBusy, match="HEAD is now elsewhere"):
         await mode.finish(workspace, "here", FinishMethod.DISCARD)
 
 
@@ -273,7 +273,7 @@ async def test_a_locked_index_is_named_and_the_end_can_be_asked_for_again(tmp_pa
     lock = workspace / ".git" / "index.lock"
     lock.touch()
     for ending in FinishMethod:
-        with pytest.raises(SessionBusy, match="Another git is at work"):
+        with pytest.raises(SessionBusy, match="Another git process is using"):
             await mode.finish(workspace, "again", ending)
         assert (content(workspace), person_sees(workspace)) == worked
     lock.unlink()

@@ -46,4 +46,4 @@ def test_whatever_a_review_cannot_keep_it_says_why_and_what_to_do(
     assert {"begin a turn", "go back", "open, direct", "open, proposal", "open, worktree"} <= refused.keys()
     for name, text in refused.items():
         assert reason in text, name
-        assert "Make room" in text or "Free some space" in text, name
+        assert "Free some space" in text, name

@@ -126,7 +126,7 @@ async def connect(
 
 def _given_address(url: str, token_file: str | PathLike[str] | None) -> ServerAddress:
     if not url or token_file is None:
-        raise InvalidInput("A server of another home needs both url and token_file.")
+        raise InvalidInput("To connect to a server with another home, give both url and token_file.")
     try:
         token = read_regular(Path(token_file), limit=_MAX_TOKEN_BYTES).decode("ascii").strip()
     except (OSError, ValueError) as error:

@@ -233,7 +233,7 @@ class Session:
         )
         started = await self._calls.call(AgentServiceClient.hand_off_session, request)
         if started.session is None or started.session.summary is None:
-            raise SessionNotFound(f"There is no session {self.id}.")
+            raise SessionNotFound(f"Session {self.id} does not exist.")
         return Session(self._calls, from_summary(started.session.summary))
 
     async def proposals(self) -> list[ProposalUpdated]:
@@ -306,7 +306,7 @@ class Session:
             AgentServiceClient.get_session, pb.GetSessionRequest(session_id=self.id)
         )
         if found.session is None:
-            raise SessionNotFound(f"There is no session {self.id}.")
+            raise SessionNotFound(f"Session {self.id} does not exist.")
         return found.session
 
     async def _submit(self, field: str, message: object) -> None:

@@ -251,7 +251,7 @@ class AttachedWindow:
         kind = WindowRefused if self._is_untold(request_id) else WindowLost
         return kind(
             f"The {self.name} window {how}.",
-            suggestion="Look whether it is still open and answers; reload it if not.",
+            suggestion="Check whether it is still open and responds; reload it if not.",
         )
 
 

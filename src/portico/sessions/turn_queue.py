@@ -290,7 +290,7 @@ class TurnQueue:
         async for event in self._service.watch(session_id, after_seq=after_seq):
             if isinstance(event.payload, PromptSubmitted):
                 return event
-        raise SessionNotFound("The session is gone; the prompt was not sent.")
+        raise SessionNotFound("The session was deleted, so the prompt was not sent.")
 
     async def _follow(self, session_id: SessionId, started: _StartedTurn) -> AsyncGenerator[Event]:
         event: Event | None = started.prompt

@@ -323,7 +323,8 @@ async def test_one_research_is_stopped_alone_while_the_other_goes_on(work: Path)
         text, failed = await agent.answer("first")
         assert failed
         assert (
-            text == "The person stopped this research. Go on without it, and do not ask the question again."
+            text
+            == "The person stopped this research. Continue without it, and do not ask the question again."
         )
         await agent.use("return_findings", findings="Nothing else.")
         agent.end_turn(prompt)

@@ -124,7 +124,7 @@ export class InlineEdits implements vscode.Disposable {
   ): Promise<void> {
     const marked = this.#marks.hunkOf(given);
     const edit = this.#editOf(marked?.uri ?? given);
-    if (edit === undefined || edit.step !== "") throw new Error("There is no edit in this file.");
+    if (edit === undefined || edit.step !== "") throw new Error("No edit in this file.");
     if (edit.isDeciding) return;
     const line = vscode.window.activeTextEditor?.selection.active.line ?? 0;
     const named = typeof hunkId === "string" ? hunkId : marked?.hunk.hunkId;

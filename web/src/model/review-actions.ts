@@ -99,7 +99,7 @@ export class ReviewActions {
     if (done === undefined) return false;
     this.#ports.take(done.proposal);
     if (!done.undone) {
-      const text = "Not undone: the applied lines were edited since.";
+      const text = "Not undone: the applied lines have been edited since.";
       this.notify("warning", text, "Undo your edits to those lines first.");
       return false;
     }

@@ -130,7 +130,7 @@ class _MarkdownPage:
                     yield from _parts(content)
                 self._contents.clear()
                 if state is not TurnState.COMPLETED:
-                    yield f"_The turn was {state.value}._"
+                    yield f"_Turn {state.label}._"
             case _:
                 return
 

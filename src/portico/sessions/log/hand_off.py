@@ -238,7 +238,7 @@ class HandOff:
         yield from (f"Unanswered question: {message}" for message in self._asked.values())
         yield from (f"Undecided request: {title}" for title in self._requested.values())
         if self._ended is not None and self._ended.state is not TurnState.COMPLETED:
-            yield f"The last turn was {self._ended.state.value}."
+            yield f"Last turn: {self._ended.state.label}."
 
     def _open_proposals(self) -> list[str]:
         return [

@@ -87,7 +87,8 @@ export function Costs({ gateway, workspace }: { gateway: Gateway; workspace: str
 }
 
 function CostTable({ found, by, budgets }: { found: GetCostsResponse; by: Grouping; budgets: Budgets }) {
-  if (found.totals.length === 0) return <p class="p-soft">No costs or tokens were reported in this time.</p>;
+  if (found.totals.length === 0)
+    return <p class="p-soft">No costs or tokens were reported in this period.</p>;
   const most = Math.max(...found.totals.map(weight));
   const limit = by === "day" ? budgets.day : by === "session" ? budgets.session : undefined;
   return (
@@ -165,5 +166,5 @@ export function budgetWords({ turn, session, day }: Budgets): string {
   const found = named.flatMap(([name, limit]) =>
     limit === undefined ? [] : [`${money(limit, "USD")} ${name}`],
   );
-  return found.length === 0 ? "" : `Budgets of Porter: ${found.join(", ")}`;
+  return found.length === 0 ? "" : `Porter's budgets: ${found.join(", ")}`;
 }

@@ -68,7 +68,7 @@ export function PendingBar({ session }: PendingBarProps) {
           disabled={answering.value}
           onClick={() => void decideAll(denyingOption)}
         >
-          Deny all
+          Reject all
         </button>
       )}
       <button type="button" class="p-link-button" onClick={() => showRequest(session, first)}>

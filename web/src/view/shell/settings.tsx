@@ -150,8 +150,8 @@ function Announcements({ app }: { app: AppModel }) {
           })}
         </tbody>
       </table>
-      {canNotify() && <p class="p-soft">Notifications come while this page is hidden.</p>}
-      {refused.value && <FormProblem text="The browser blocks notifications of this page." />}
+      {canNotify() && <p class="p-soft">Notifications appear while this page is hidden.</p>}
+      {refused.value && <FormProblem text="The browser blocks notifications from this page." />}
     </>
   );
 }
