@@ -81,7 +81,7 @@ class RemoteChain:
             try:
                 return await self._shake_hands()
             except OSError as error:
-                # Where nothing listens from the start, that is told at once.
+                # If nothing listens from the start, that is reported at once.
                 is_first = self._id is None and not isinstance(error, HandshakeLost)
                 if is_first or loop.time() + pause > deadline:
                     raise

@@ -1,4 +1,4 @@
-"""`portico approvals`: list and revoke permission grants that were kept for good."""
+"""`portico approvals`: list and revoke permanent permission grants."""
 
 import argparse
 import os

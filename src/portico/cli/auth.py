@@ -41,7 +41,7 @@ class KeyStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CheckedKey(msgspec.Struct, frozen=True):
-    """What a provider says of its key."""
+    """Answer of a provider about its key."""
 
     provider: str
     variable: str

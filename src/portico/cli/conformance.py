@@ -1,4 +1,4 @@
-"""`portico conformance`: tries the rules of ACP on a program and reports which it keeps."""
+"""`portico conformance`: tests whether a program follows ACP."""
 
 import argparse
 import asyncio

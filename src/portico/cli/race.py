@@ -1,4 +1,4 @@
-"""`portico race`: one prompt to several agents or models, each with a proposal of its own, and a table of the results."""
+"""`portico race`: one prompt to several agents or models, each with its own proposal, and a table of the results."""
 
 import argparse
 import asyncio

@@ -152,7 +152,7 @@ class Session:
         return (await self._calls.call(AgentServiceClient.stop_turn, request)).stopped
 
     async def stop_tool(self, tool_id: str) -> bool:
-        """End one tool call that is `stoppable`, while the turn goes on. False if it is not running."""
+        """End one tool call that is `stoppable`, while the turn continues. False if it is not running."""
         request = pb.StopToolRequest(session_id=self.id, tool_id=tool_id)
         return (await self._calls.call(AgentServiceClient.stop_tool, request)).stopped
 

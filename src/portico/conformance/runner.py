@@ -21,11 +21,11 @@ from portico.processes.executables import CannotRun
 from portico.rpc.messages import ConnectionLost
 
 _MOST_FRAMES = 60
-"""How many frames of a case a result keeps, its last ones."""
+"""Number of last frames of a case that a result keeps."""
 
 
 class Trial(Protocol):
-    """What the cases of one run share."""
+    """State that the cases of one run share."""
 
     @property
     def frames(self) -> Sequence[RecordedFrame]:

@@ -87,7 +87,7 @@ class AttachedWindow:
         self.folders = folders
         self.focused = False
         self.used = 0
-        """When the person last used it."""
+        """Time at which the person last used it."""
         self._introduction = introduction
         self._clock = clock
         self._tell = tell

@@ -200,7 +200,7 @@ export class InlineEdits implements vscode.Disposable {
       await this.#services.chat.send({ name: "open_session", sessionId });
   }
 
-  /** What is left of the proposal for the file; if nothing is, the edit is over. */
+  /** Rest of the proposal for the file; if nothing is left, the edit is over. */
   async #load(edit: InlineEdit): Promise<void> {
     const { connection } = this.#services;
     const { sessionId, path } = edit;

@@ -70,7 +70,7 @@ export class ReviewActions {
       return false;
     }
     this.#before.set(proposal.proposalId, before);
-    // What is left is what was rejected, under other names.
+    // The remaining changes are the rejected ones, under other names.
     if (done.proposal !== undefined) decisions.begin(stillRejected(done.proposal, rejected));
     const count = chosen.length === 0 ? proposal.files.length + proposal.unlisted : chosen.length;
     this.notify("good", `Applied ${countOf(count, "file")}.`, mergedText(done.merged), "apply");

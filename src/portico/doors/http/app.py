@@ -33,7 +33,7 @@ _LONGEST_LOGGED_PATH = 200
 
 
 class RemoteDoor(Protocol):
-    """What serves ACP over the network."""
+    """Server of ACP over the network."""
 
     async def open(
         self, request: HttpRequest, scope: Scope, receive: Receive, answer: HttpResponse
@@ -41,7 +41,7 @@ class RemoteDoor(Protocol):
 
 
 class ServedDoors(msgspec.Struct, frozen=True, kw_only=True):
-    """What the server offers to programs: the service, and ACP over the network."""
+    """Interfaces of the server for programs: the service, and ACP over the network."""
 
     service: ASGIApp
     remote: RemoteDoor

@@ -65,7 +65,7 @@ class LanguageServer:
         self.documents = OpenDocuments(_MOST_OPEN)
         self.capabilities = ServerCapabilities({})
         self.changes = 0
-        """How often the server has been told that something changed."""
+        """Number of changes reported to the server."""
         self._command = command
         self._group = group
         self._client = ClientMethods(command, lambda: self.capabilities)

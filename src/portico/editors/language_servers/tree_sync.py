@@ -16,7 +16,7 @@ from portico.processes.tasks import cancel_and_wait
 from portico.sessions.code_servers import CodeTree
 
 _MOST_OPENED = 100
-"""So many changed files are told as texts; if more change at once, the server reads the rest from the disk."""
+"""Number of changed files that are sent as texts; if more change at once, the server reads the rest from disk."""
 _QUICK_SECONDS = 0.3
 _REST_FACTOR = 5
 
@@ -31,7 +31,7 @@ class TreeSync:
         self._snapshot = TreeSnapshot(server.tree, server.spec)
         self._looked_at = 0.0
         self.lock = asyncio.Lock()
-        """Held while something is told, and as long as the server has a text on trial."""
+        """Held while a change is sent, and as long as the server has a text on trial."""
         self._questions = 0
         self._no_questions = asyncio.Event()
         self._no_questions.set()

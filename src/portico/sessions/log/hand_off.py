@@ -35,7 +35,7 @@ from portico.sessions.ports import Store
 
 MAX_CHARACTERS = 12_000
 FIRST_DRAFT = "Continue with the open points."
-"""What a person may just send to the next agent."""
+"""Suggested first prompt for the next agent."""
 FIRST_EVENTS = 3
 """Events at the start of a session among which its mark is."""
 

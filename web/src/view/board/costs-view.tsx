@@ -1,4 +1,4 @@
-// What sessions cost, as small bars, with the budgets of Porter.
+// Costs of sessions as small bars, with Porter's budgets.
 
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
@@ -127,7 +127,7 @@ function CostTable({ found, by, budgets }: { found: GetCostsResponse; by: Groupi
   );
 }
 
-/** A bar shows the cost; without a price, the tokens would have another scale, so there is none. */
+/** A bar shows the cost. Without a price there is no bar, since tokens have another scale. */
 function weight({ cost = 0 }: CostTotal): number {
   return cost;
 }

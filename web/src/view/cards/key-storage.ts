@@ -44,7 +44,7 @@ interface CheckedKey {
   readonly problem: string;
 }
 
-/** What the provider says of a key, or of the stored one if it is empty. */
+/** The provider's answer about a key, or about the stored one if it is empty. */
 async function checkKey(
   { client, workspace = "" }: Gateway,
   keyVariable: string,

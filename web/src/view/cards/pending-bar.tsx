@@ -12,7 +12,7 @@ import { revealRequest } from "../timeline/request-reveal";
 import { cardId } from "./request-card";
 import { denyingOption, onceOption, shortTitle } from "./permission-labels";
 
-/** How long a card may take to appear. */
+/** Frames within which a card must appear. */
 const FRAMES = 20;
 
 interface PendingBarProps {
