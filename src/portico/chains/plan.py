@@ -28,6 +28,7 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp.lenient_decoder import decode
 from portico.agents.process import LocalAgentLauncher
+from portico.chains.component_registry import ComponentChoice
 from portico.chains.mcp_servers import ConfiguredServers
 from portico.chains.options import ChainParts
 from portico.chains.permission_policy import approved_as, is_porter, permission_policy
@@ -38,7 +39,6 @@ from portico.chains.proxy_programs import (
     inherited_switches,
 )
 from portico.components.component import AdapterContext, ComponentContext, ComponentUnavailable
-from portico.components.registry import ComponentChoice
 from portico.conductor.component_node import START_SECONDS, ComponentNode
 from portico.conductor.mcp_bridge.bridge import McpBridge
 from portico.conductor.node import ChainNode, ProxyNode
