@@ -29,7 +29,7 @@ FORGETFUL: Json = {**OPTIONS, "capabilities": {}}
 
 
 def sent(transcript: Path) -> list[object]:
-    """What the agent was set to, in order."""
+    """Options that the agent received, in order."""
     received = [line.message for line in read_transcript(transcript) if line.direction == "received"]
     values = {"session/set_mode": "modeId", "session/set_config_option": "value"}
     return [

@@ -1,4 +1,4 @@
-"""Whose server it is: what proves it, who learns its token, and what is never trusted."""
+"""Identity of the server: its proof, who gets its token, and what is never trusted."""
 
 import json
 import os

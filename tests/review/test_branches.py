@@ -15,7 +15,7 @@ def branches(tmp_path: Path) -> Branches:
 
 
 def dirty(folder: Path) -> Path:
-    """Staged, changed, deleted and untracked work that nobody has committed."""
+    """Staged, changed, deleted and untracked work that is not committed."""
     workspace = repository(
         folder, a__txt="1\n2\n3\n4\n5\n6\n7\n", staged="s\n", deleted="d\n", __gitignore="ignored\n"
     )
@@ -33,7 +33,7 @@ def agent_works(workspace: Path) -> None:
 
 
 def own_view(workspace: Path) -> tuple[str, ...]:
-    """What the person sees of their repository, but for refs of Portico's own."""
+    """The person's view of their repository, without Portico's own refs."""
     status, index, head, refs, stash = person_sees(workspace)
     kept = "\n".join(line for line in refs.split("\n") if "portico/" not in line)
     return status, index, head, kept, stash
@@ -286,7 +286,7 @@ async def test_a_merge_that_was_cut_short_is_finished_by_asking_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Killed(BaseException):
-        """What a killed process does next: nothing."""
+        """Next step of a killed process: nothing."""
 
     async def die(*_: object) -> None:
         raise Killed

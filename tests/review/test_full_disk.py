@@ -9,7 +9,7 @@ import pytest
 
 # A disk of its own for one process and its children: it is gone when they are.
 MOUNTED = 'mount -t tmpfs -o size=4m disk "$1" && shift && exec "$@"'
-# Whoever may make a namespace may mount there, without being root outside of it.
+# A user who may create a namespace may mount there, without being root outside of it.
 ALONE = ("unshare", "--map-root-user", "--mount", "sh", "-c", MOUNTED, "sh")
 
 

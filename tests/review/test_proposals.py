@@ -1,4 +1,4 @@
-"""What an agent proposes: looked at, applied by file and hunk, discarded, taken back, with nothing lost on the way."""
+"""Proposals of an agent: shown, applied by file and hunk, discarded, undone, with nothing lost on the way."""
 
 import errno
 import shutil

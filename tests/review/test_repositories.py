@@ -1,4 +1,4 @@
-"""What Portico knows of a repository, and how it runs git: quietly, cleanly, with errors that say what to do."""
+"""Facts about a repository, and runs of git: quiet, clean, with errors that say what to do."""
 
 import asyncio
 import os

@@ -395,7 +395,7 @@ async def test_a_restore_that_was_killed_before_it_could_tell_is_told_with_the_n
     first = (await reviews.checkpoints("s1"))[-1]
 
     class Killed(BaseException):
-        """What a killed process does next: nothing."""
+        """Next step of a killed process: nothing."""
 
     async def killed(*_: object, **__: object) -> None:
         raise Killed

@@ -25,7 +25,7 @@ async def echo(agent: FakeAgent, request: acp.PromptRequest) -> None:
 
 
 def locked(host: World, *methods: acp.AuthMethod) -> None:
-    """Let the agent open no session until somebody has signed in."""
+    """Let the agent open no session before a sign-in."""
     keys: list[str] = []
 
     async def refuse() -> None:

@@ -95,7 +95,7 @@ async def restart(window: Workbench) -> None:
 
 
 async def forget_by_command(window: Workbench, variable: str) -> None:
-    """Which is the only one that is kept."""
+    """The key entered last is the only one that is kept."""
     labels = window.picker.locator(".monaco-list-row .label-name:visible")
 
     async def attempt() -> None:

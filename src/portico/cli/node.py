@@ -103,7 +103,7 @@ async def _drain_node(name: str, seconds: float, *, quiet: bool) -> None:
 
 
 async def _open_sessions(nodes: "DatabaseNodes", name: str) -> int | None:
-    """How many sessions a node that drains still has open; None if it is drained, or not running."""
+    """Number of open sessions of a draining node; None if it is drained, or not running."""
     node = next(node for node in await nodes.all() if node.name == name)
     return None if node.drained or not node.alive else node.sessions
 

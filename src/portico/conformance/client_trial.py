@@ -169,7 +169,7 @@ class ClientTrial(Trial[ClientConnection]):
     ) -> None:
         super().__init__(timeout, start_timeout)
         self.patience = patience
-        """How many seconds a client has for what it does by itself, such as to end."""
+        """Seconds that a client has for its own actions, such as exiting."""
         self._subject = subject
 
     async def connect(self) -> ClientConnection:

@@ -75,7 +75,7 @@ class ServiceContext(msgspec.Struct, frozen=True, kw_only=True):
     page: PageFolder
     closing: asyncio.Event
     url: str
-    """Where this server is."""
+    """Address of this server."""
 
 
 class ServiceApp(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""How tools, diffs, commands, plans and permissions look on a terminal, live and when they are over."""
+"""Tools, diffs, commands, plans and permissions on a terminal, live and finished."""
 
 import asyncio
 from contextlib import suppress

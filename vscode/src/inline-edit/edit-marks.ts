@@ -130,7 +130,8 @@ export class EditMarks implements vscode.CodeLensProvider, vscode.Disposable {
   #thread({ uri, agent, hunks }: MarkedEdit, hunk: EditHunk, index: number): vscode.CommentThread {
     const language = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString());
     const text = hunk.lines.join("\n");
-    const words = hunk.lines.length === 0 ? "These lines are removed." : fenceText(text, language?.languageId ?? "");
+    const words =
+      hunk.lines.length === 0 ? "These lines are removed." : fenceText(text, language?.languageId ?? "");
     const body = new vscode.MarkdownString(words);
     const comment = { body, mode: vscode.CommentMode.Preview, author: { name: agent } };
     const thread = this.#controller.createCommentThread(uri, rangeOf(hunk), [comment]);
