@@ -97,7 +97,7 @@ async def _drain_node(name: str, seconds: float, *, quiet: bool) -> None:
                     await asyncio.sleep(_LOOK_SECONDS)
         except TimeoutError:
             raise AgentTimedOut(
-                f"Node {name} still has {told} open session{'s' if told != 1 else ''}. It goes on draining.",
+                f"Node {name} still has {told} open session{'s' if told != 1 else ''}. It keeps draining.",
                 suggestion=f"Wait longer with --wait, or stop their turns. Undo with: portico node resume {name}",
             ) from None
 

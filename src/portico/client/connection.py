@@ -76,7 +76,7 @@ class Client:
         return self._session(found.session)
 
     async def delete_session(self, session_id: str, *, discard_proposals: bool = False) -> None:
-        """Delete a session permanently.  InvalidInput if it has open proposals, unless they are to be discarded."""
+        """Delete a session permanently. InvalidInput if it has open proposals, unless they are to be discarded."""
         request = pb.ClearSessionRequest(session_id=session_id, discard_proposals=discard_proposals)
         await self._calls.call(AgentServiceClient.clear_session, request)
 
