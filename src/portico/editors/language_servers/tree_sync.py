@@ -43,15 +43,20 @@ class TreeSync:
         self._looked_at = time.monotonic()
 
     @asynccontextmanager
-    async def question(self, tree: CodeTree, path: Path | None) -> AsyncIterator[OpenDocument | None]:
-        """Have the server know the tree as it is, and the file that is asked about. Ends a trial."""
+    async def question(
+        self, tree: CodeTree, path: Path | None, confirm: Callable[[], None] = lambda: None
+    ) -> AsyncIterator[OpenDocument | None]:
+        """Have the server know the tree as it is, and the file that is asked about. Ends a trial.
+
+        `confirm` is called before the tree is looked at, in the same thread; what it raises is raised here.
+        """
         self._questions += 1
         self._no_questions.clear()
         if self._trial is not None:
             self._trial.cancel()
         try:
             async with self.lock:
-                on_disk = await self._refresh(tree, path)
+                on_disk = await self._refresh(tree, path, confirm)
                 document = None if path is None else await self._tell_asked(tree, path, on_disk)
             yield document
         finally:
@@ -83,11 +88,14 @@ class TreeSync:
         """Have the server know a file as the session has it. Within a question, under the lock."""
         return await self._tell_asked(tree, path, await within_deadline(lambda: read_source(path)))
 
-    async def _refresh(self, tree: CodeTree, path: Path | None) -> str | None:
+    async def _refresh(
+        self, tree: CodeTree, path: Path | None, confirm: Callable[[], None] = lambda: None
+    ) -> str | None:
         """Tell what has changed since the last question; returns the text of a file on the disk."""
         is_due = self._is_due()
 
         def look() -> tuple[dict[Path, int], str | None]:
+            confirm()
             changed = self._snapshot.compare() if is_due else {}
             return changed, None if path is None else read_source(path)
 
