@@ -294,6 +294,8 @@ async def _answer(asked: _Question, tree: CodeTree, lookup: CodeLookup) -> CodeL
         found = await lookups.find_symbols(asked.server, lookup.query)
     else:
         found = await _answer_about(asked.server, asked.document, lookup)
+    if age := asked.sync.describe_age():
+        found = msgspec.structs.replace(found, note=" ".join(filter(None, (found.note, age))))
     return _as_named(found, asked.server.tree, tree.folder)
 
 

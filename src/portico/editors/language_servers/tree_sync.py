@@ -17,7 +17,7 @@ from portico.sessions.code_servers import CodeTree
 
 _MOST_OPENED = 100
 """So many changed files are told as texts; if more change at once, the server reads the rest from the disk."""
-_QUICK_SECONDS = 0.3
+_QUICK_SECONDS = 1.0
 _REST_FACTOR = 5
 
 Result = TypeVar("Result")
@@ -30,6 +30,7 @@ class TreeSync:
         self._server = server
         self._snapshot = TreeSnapshot(server.tree, server.spec)
         self._looked_at = 0.0
+        self._was_compared = True
         self.lock = asyncio.Lock()
         """Held while something is told, and as long as the server has a text on trial."""
         self._questions = 0
@@ -92,7 +93,7 @@ class TreeSync:
         self, tree: CodeTree, path: Path | None, confirm: Callable[[], None] = lambda: None
     ) -> str | None:
         """Tell what has changed since the last question; returns the text of a file on the disk."""
-        is_due = self._is_due()
+        is_due = self._was_compared = self._is_due()
 
         def look() -> tuple[dict[Path, int], str | None]:
             confirm()
@@ -115,6 +116,16 @@ class TreeSync:
             hint = f" {error.suggestion}" if error.suggestion else ""
             raise LanguageServerFailed(f"{error.message}{hint}") from error
         return self._server.tell_text(path, text, on_disk=on_disk == text)
+
+    def describe_age(self) -> str:
+        """A warning if the tree was not compared for the last question; empty if it was."""
+        if self._was_compared:
+            return ""
+        seconds = time.monotonic() - self._looked_at
+        return (
+            f"This folder is so large that it was last compared {seconds:.0f} s ago. Changes of other files since then "
+            "may be missing in the answer."
+        )
 
     def _is_due(self) -> bool:
         """Whether to compare the tree: always, but a huge one is given some rest in between."""
