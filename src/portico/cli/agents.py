@@ -11,7 +11,9 @@ import msgspec
 
 from portico.acp import _schema as acp
 from portico.agents.process import LocalAgentLauncher
+from portico.agents.public_registry import ADDRESS, MOST_BYTES, keep_registry, load_registry
 from portico.agents.registry import AgentRegistry
+from portico.agents.registry_installation import download, remove_agent
 from portico.app.failure_report import make_failure_report
 from portico.app.host import open_host, python_program
 from portico.cli.agent_installation import install_agent
@@ -22,6 +24,7 @@ from portico.config.paths import config_folder
 from portico.config.settings import AGENT_VARIABLE, Settings, load_settings
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.doors.terminal.sanitizer import clean, clean_line
+from portico.files.regular import read_regular
 from portico.processes.tasks import run_with_timeout
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.sessions.agent.connection import AgentConnection, AgentWorkspace
@@ -53,10 +56,17 @@ class AgentCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 def run(arguments: Sequence[str]) -> int:
     group = CommandGroup("agents", "The agents that Portico knows.", examples=_EXAMPLES)
-    group.add("list", "list the agents, and whether they are installed", _list)
-    install = group.add("install", "install an agent from npm, after confirmation", _install, hint=_SEE_LIST)
+    listed = group.add("list", "list the agents, and whether they are installed", _list)
+    listed.add_argument("--all", action="store_true", help="also the agents of the public registry")
+    install = group.add("install", "install an agent, after confirmation", _install, hint=_SEE_LIST)
     install.add_argument("name", metavar="NAME", help="name of the agent")
     install.add_argument("--yes", action="store_true", help="no confirmation")
+    remove = group.add(
+        "remove", "remove an agent that was installed by this command", _remove, hint=_SEE_LIST
+    )
+    remove.add_argument("name", metavar="NAME", help="name of the agent")
+    update = group.add("update", "fetch the public registry of agents anew", _update)
+    update.add_argument("--from", dest="file", type=Path, metavar="FILE", help="file to take it from")
     check = group.add("check", "start an agent and show what it can do", _check, hint=_SEE_LIST)
     sessions = group.add(
         "sessions", "list the sessions that an agent keeps itself", _print_sessions, hint=_SEE_LIST
@@ -93,8 +103,10 @@ def _list(flags: argparse.Namespace) -> int:
     settings = _settings()
     registry, default = _registry(settings), os.environ.get(AGENT_VARIABLE) or settings.agent
     found = [registry.describe(name, default) for name in registry.names()]
+    public = load_registry(os.environ) if flags.all else None
+    others = [one for name, one in (public.entries if public else {}).items() if name not in registry.names()]
     if flags.api:
-        print_json(agents=found)
+        print_json(agents=found, **({"registry": others, "leftOut": public.left_out} if public else {}))
         return 0
     width = max(len(clean_line(agent.name)) for agent in found)
     for agent in found:
@@ -104,11 +116,48 @@ def _list(flags: argparse.Namespace) -> int:
         print(f"{sign} {clean_line(agent.name):<{width}}  {clean_line(agent.problem or detail)}{suffix}")
         if agent.problem and agent.hint:
             print(f"  {'':<{width}}  {clean_line(agent.hint)}")
+    if public is not None:
+        print(f"\nPublic registry ({clean_line(public.source)}):")
+        width = max((len(one.id) for one in others), default=0)
+        for one in others:
+            print(
+                f"· {one.id:<{width}}  {one.version}  {clean_line(one.origin)}  ({clean_line(one.license)})"
+            )
+        for reason in public.left_out:
+            print(f"  left out: {clean_line(reason)}")
     return 0
 
 
 def _install(flags: argparse.Namespace) -> int:
     return install_agent(_registry(_settings()), flags.name, os.environ, flags)
+
+
+def _remove(flags: argparse.Namespace) -> int:
+    if flags.name not in _registry(_settings()).names() or not remove_agent(flags.name, os.environ):
+        raise InvalidInput(f"{flags.name} was not installed by Portico.", suggestion=_SEE_LIST)
+    if flags.api:
+        print_json(agent=flags.name)
+    else:
+        print(f"Removed {clean_line(flags.name)}.")
+    return 0
+
+
+def _update(flags: argparse.Namespace) -> int:
+    if flags.file is None:
+        data = download(ADDRESS, MOST_BYTES)
+    else:
+        try:
+            data = read_regular(flags.file, limit=MOST_BYTES)
+        except OSError as error:
+            raise InvalidInput(f"{flags.file} cannot be read: {error.strerror}.") from error
+    found = keep_registry(data, os.environ)
+    if flags.api:
+        print_json(agents=len(found.entries), left_out=found.left_out)
+        return 0
+    print(f"The registry has {len(found.entries)} agents now.")
+    for reason in found.left_out:
+        print(f"  left out: {clean_line(reason)}")
+    return 0
 
 
 def _print_sessions(flags: argparse.Namespace) -> int:
