@@ -109,7 +109,7 @@ async def run_to_end(
         said = os.fsdecode(errors).strip().splitlines()[-_LAST_LINES:]
         raise StoreFailed(
             f"{title} failed: {' '.join(said) or f'exit code {program.exit_code}'}",
-            suggestion="See whether the registry of packages can be reached from here.",
+            suggestion="Check whether this machine can reach the registry of packages.",
         )
     return os.fsdecode(output)
 
