@@ -67,7 +67,7 @@ class RegistryEntry(msgspec.Struct, frozen=True):
 
     @property
     def origin(self) -> str:
-        """What would be fetched, in words."""
+        """Package or archive that would be fetched."""
         if self.distribution.npx is not None:
             return f"npm: {self.distribution.npx.package}"
         if self.distribution.uvx is not None:

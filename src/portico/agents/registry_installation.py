@@ -31,7 +31,7 @@ _RECORD = "portico-agent.json"
 
 
 class InstalledAgent(msgspec.Struct, frozen=True):
-    """What was installed, and how it is started. The program is given from the folder on."""
+    """Record of an installation: origin, and how it is started. The program is given from the folder on."""
 
     name: str
     version: str

@@ -95,7 +95,7 @@ async def _install_entry(entry: RegistryEntry, environ: Mapping[str, str], flags
 
 
 def describe_entry(entry: RegistryEntry) -> list[str]:
-    """What would be fetched and run, in lines."""
+    """Lines that say what would be fetched and run."""
     ways = entry.distribution
     way = ways.npx or ways.uvx or entry.release()
     extra = " ".join(way.args) if way is not None else ""

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.agents.process import LocalAgentLauncher
+from portico.agents.check_records import CheckRecord, find_record, keep_record, program_stamp
+from portico.agents.process import LocalAgentLauncher, agent_environ
 from portico.agents.public_registry import ADDRESS, MOST_BYTES, keep_registry, load_registry
 from portico.agents.registry import AgentRegistry
 from portico.agents.registry_installation import download, remove_agent
@@ -22,7 +24,9 @@ from portico.cli.arguments import CommandGroup, positive, print_json
 from portico.cli.login import log_in, log_out
 from portico.config.paths import config_folder
 from portico.config.settings import AGENT_VARIABLE, Settings, load_settings
-from portico.domain.errors import InvalidInput, PorticoError
+from portico.conformance.case import CaseResult
+from portico.domain.catalog import AgentEntry
+from portico.domain.errors import ExitCode, InvalidInput, PorticoError
 from portico.doors.terminal.sanitizer import clean, clean_line
 from portico.files.regular import read_regular
 from portico.processes.tasks import run_with_timeout
@@ -52,6 +56,8 @@ class AgentCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     capabilities: tuple[str, ...] = ()
     sign_in_with: tuple[str, ...] = ()
     ready: bool
+    rules_kept: int | None = None
+    rules_broken: tuple[str, ...] = ()
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -73,6 +79,9 @@ def run(arguments: Sequence[str]) -> int:
     )
     login = group.add("login", "sign in to an agent", _log_in, hint=_SEE_LIST)
     logout = group.add("logout", "sign out of an agent", _log_out, hint=_SEE_LIST)
+    check.add_argument(
+        "--rules", action="store_true", help="also try the mandatory rules of ACP, which sends a few prompts"
+    )
     for parser in (check, sessions, login, logout):
         parser.add_argument("name", metavar="NAME", nargs="?", help="name of the agent")
         parser.add_argument("--agent-command", metavar="CMD", help='any ACP agent, such as "my-agent --acp"')
@@ -112,7 +121,7 @@ def _list(flags: argparse.Namespace) -> int:
     for agent in found:
         sign = "✗" if agent.problem else "✓" if agent.installed else "·"
         detail = " ".join(agent.command) if agent.installed else agent.hint or "not installed"
-        suffix = "  (default)" if agent.default else ""
+        suffix = ("  (default)" if agent.default else "") + _checked(agent)
         print(f"{sign} {clean_line(agent.name):<{width}}  {clean_line(agent.problem or detail)}{suffix}")
         if agent.problem and agent.hint:
             print(f"  {'':<{width}}  {clean_line(agent.hint)}")
@@ -126,6 +135,20 @@ def _list(flags: argparse.Namespace) -> int:
         for reason in public.left_out:
             print(f"  left out: {clean_line(reason)}")
     return 0
+
+
+def _checked(agent: AgentEntry) -> str:
+    """Result of the last check of an installed agent, for the list."""
+    record = find_record(agent.name, os.environ) if agent.installed else None
+    if record is None:
+        return ""
+    if not record.is_current(agent.command):
+        return "  [changed since it was checked]"
+    if record.broken:
+        return f"  [breaks {', '.join(record.broken)}]"
+    if not record.ready:
+        return "  [could not open a session when it was checked]"
+    return "  [checked]" if record.kept is None else f"  [checked, keeps {record.kept} rules]"
 
 
 def _install(flags: argparse.Namespace) -> int:
@@ -185,12 +208,47 @@ def _log_out(flags: argparse.Namespace) -> int:
 
 
 def _check(flags: argparse.Namespace) -> int:
-    checkup, problem = asyncio.run(_start(_spec(flags), os.environ))
+    spec = _spec(flags)
+    checkup, problem = asyncio.run(_start(spec, os.environ))
+    if not flags.api:
+        print("\n".join(map(clean, _lines(checkup, problem))))
+    if flags.rules:
+        checkup = _try_rules(spec, checkup, shown=not flags.api)
+    keep_record(
+        CheckRecord(
+            name=spec.name,
+            command=spec.command,
+            version=checkup.version,
+            checked_at=time.time_ns() // 1_000_000,
+            ready=checkup.ready,
+            capabilities=checkup.capabilities,
+            kept=checkup.rules_kept,
+            broken=checkup.rules_broken,
+            stamp=program_stamp(spec.command),
+        ),
+        os.environ,
+    )
     if flags.api:
         print_json(**_status(problem), agent=checkup)
-    else:
-        print("\n".join(map(clean, _lines(checkup, problem))))
-    return 0 if problem is None else int(problem.exit_code)
+    if problem is not None:
+        return int(problem.exit_code)
+    return int(ExitCode.FORMAT) if checkup.rules_broken else 0
+
+
+def _try_rules(spec: AgentSpec, checkup: AgentCheck, *, shown: bool) -> AgentCheck:
+    """Try the mandatory rules; with `shown`, a line for each that is broken and a sum."""
+    from portico.cli.conformance import try_mandatory_rules
+
+    def report(result: CaseResult) -> None:
+        if shown and result.status == "failed":
+            print(clean(f"  broken        {result.id}: {result.rule} {result.reason}"), flush=True)
+
+    run = try_mandatory_rules(spec.command, agent_environ(os.environ, spec), report)
+    kept, broken = run.count("passed"), tuple(one.id for one in run.results if one.status == "failed")
+    if shown:
+        left = len(run.results) - kept - len(broken)
+        print(f"  rules         {kept} kept, {len(broken)} broken, {left} not tried")
+    return msgspec.structs.replace(checkup, rules_kept=kept, rules_broken=broken)
 
 
 async def _start(spec: AgentSpec, environ: Mapping[str, str]) -> tuple[AgentCheck, PorticoError | None]:
