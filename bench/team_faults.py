@@ -101,7 +101,7 @@ class Team:
         kind = self.random.choice(
             ("kill", "kill", "pause", "pause", "cut off", "lost connections", "database crash")
         )
-        seconds = self.random.uniform(0.1, 2.5 * LEASE_SECONDS)
+        seconds = self.random.uniform(0.1, 1.5 * LEASE_SECONDS)
         self.faults[kind] += 1
         match kind:
             case "kill":
