@@ -45,7 +45,9 @@ class TeamNode(Portico):
     def serve(self) -> Running:
         self.running = self.start("serve", "--node", self.name, *self._flags)
         wait_until(
-            lambda: self.server.record_file.exists() and self.server.answers(), f"the start of {self.name}"
+            lambda: self.server.record_file.exists() and self.server.answers(),
+            f"the start of {self.name}",
+            seconds=START_SECONDS,
         )
         return self.running
 
