@@ -52,7 +52,7 @@ _TWO_OWNERS = "SELECT count(*) FROM (SELECT 1 FROM lease_history GROUP BY name, 
 
 
 class FaultReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened in a run, and what was wrong."""
+    """Counts of a run, and the problems that were found."""
 
     seconds: float
     faults: dict[str, int]
@@ -270,7 +270,7 @@ async def _check(team: Team, doors: Sequence[SessionDoor], seconds: float, folde
 
 
 def _compare(door: SessionDoor, log: Sequence[Event]) -> list[str]:
-    """What a door was shown and gave, and what the log has."""
+    """Compare the events and decisions of a door with the log."""
     problems = []
     kinds = {event.seq: event.kind for event in log}
     if sorted(kinds) != list(range(1, len(log) + 1)):
