@@ -14,10 +14,10 @@ from portico.app.event_log import chosen_log
 from portico.app.program_log import configure_log
 from portico.chains.built_in_components import find_code_servers, open_components
 from portico.chains.chained_agents import ChainedAgents
+from portico.chains.component_registry import ComponentRegistry
 from portico.chains.component_status import ChainComponents
 from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions, ChainParts
 from portico.chains.reviews import open_reviews
-from portico.components.registry import ComponentRegistry
 from portico.config.paths import state_folder
 from portico.domain.events import AnyPayload, Notice
 from portico.domain.ids import SessionId
@@ -32,7 +32,7 @@ from portico.sessions.service import SessionService
 from portico.sessions.windows import RecordWindowEvent
 
 if TYPE_CHECKING:
-    from portico.chains.editor_windows import EditorWindows
+    from portico.editors.buffers import EditorWindows
     from portico.editors.window_registry import AttachedWindows
     from portico.store.postgres.store import PostgresStore
     from portico.store.sqlite import SqliteStore
@@ -149,7 +149,7 @@ async def _log_losses(store: "SqliteStore | PostgresStore", clock: Clock) -> Non
     for loss in store.losses:
         lease = None
         if loss.what != "all":
-            lease = store.lease(session_lease_name(SessionId(loss.session_id)), "recovery")
+            lease = await store.lease(session_lease_name(SessionId(loss.session_id)), "recovery")
         if lease is not None:
             try:
                 notice = Notice(level="warning", text=f"The log of this session is incomplete: {loss.words}.")
@@ -160,7 +160,7 @@ async def _log_losses(store: "SqliteStore | PostgresStore", clock: Clock) -> Non
 
 def _windows(local: LocalEditorProvider, clock: Clock, tell: RecordWindowEvent) -> "EditorWindows":
     # Late: a command that nothing can be attached to need not know of it.
-    from portico.chains.editor_windows import EditorWindows
+    from portico.editors.buffers import EditorWindows
 
     return EditorWindows(local, clock, tell)
 

@@ -59,8 +59,19 @@ _KNOWN = (
         command=("gopls",),
         languages={".go": "go"},
         recipe=InstallRecipe(tool="go", packages=("golang.org/x/tools/gopls@v0.22.0",)),
-        # The analyses of dependencies, which it reports as progress, take long and change no answer.
-        settings={"gopls": {"semanticTokens": False, "analysisProgressReporting": False}},
+        # Problems are asked for. Otherwise it would check each file that it is told of with all its dependencies, which
+        # takes minutes and much memory, and push what it finds first before it has found all.
+        initialization={"pullDiagnostics": True, "diagnosticsTrigger": "Save"},
+        settings={
+            "gopls": {
+                "semanticTokens": False,
+                "analysisProgressReporting": False,
+                "pullDiagnostics": True,
+                "diagnosticsTrigger": "Save",
+            }
+        },
+        # Go's default lets the memory grow to twice of what is in use.
+        default_env={"GOGC": "25"},
         untrusted_settings=None,
         project_files=("go.mod", "go.sum", "go.work"),
     ),
@@ -70,7 +81,9 @@ _KNOWN = (
         languages={".rs": "rust"},
         # With rustup it is quicker to have: rustup component add rust-analyzer
         recipe=InstallRecipe(tool="cargo", packages=("ra_ap_rust-analyzer@0.0.330",)),
-        hint="Quicker, with rustup: rustup component add rust-analyzer",
+        hint="Quicker, with rustup: rustup component add rust-analyzer. On Debian 13 or later: apt install rust-analyzer",
+        # cargo would check the whole project after each change, and tell of an older one. The build tools do that.
+        settings={"rust-analyzer": {"checkOnSave": False}},
         # Build scripts and procedural macros are programs of the folder.
         untrusted_settings=None,
         project_files=("Cargo.toml", "Cargo.lock", "rust-project.json"),
