@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -35,7 +36,7 @@ _SERVERS: dict[Language, tuple[str, ...]] = {
 _SERENA_LANGUAGES = {"python": "python_basedpyright", "typescript": "typescript", "go": "go"}
 
 
-class Contender:
+class Contender(ABC):
     """An MCP server over stdio that runs on one workspace."""
 
     def __init__(self, server: Dialogue, language: Language, folder: Path) -> None:
@@ -49,12 +50,13 @@ class Contender:
         answer = self._server.ask("tools/call", {"name": name, "arguments": arguments})
         return "\n".join(part.get("text", "") for part in answer.get("content", ()))
 
+    @abstractmethod
     def find(self, question: Question) -> frozenset[str]:
         """The places that it names, as path:line; or names, where it tells no places."""
-        raise NotImplementedError
 
+    @abstractmethod
     def problems(self, path: str) -> str:
-        raise NotImplementedError
+        """What it says about the problems of a file."""
 
     def write(self, path: str, text: str) -> None:
         """Change a file as an agent does: by a tool of the contender, if it has one for that."""

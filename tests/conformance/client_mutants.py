@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 from tests.conformance.correct_client import CorrectClient, Json, RequestFailed, Terminal, read_file
@@ -14,11 +15,12 @@ class ClientMutant(NamedTuple):
     """Whether it is caught by an answer that does not come."""
 
 
-class _Edited(CorrectClient):
+class _Edited(CorrectClient, ABC):
     """Changes what it sends by method."""
 
+    @abstractmethod
     def edit(self, method: str, params: Json) -> None:
-        raise NotImplementedError
+        """Change the parameters of a message that is about to be sent."""
 
     def send(self, message: Json) -> None:
         if "method" in message:

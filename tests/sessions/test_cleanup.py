@@ -34,8 +34,8 @@ class Keeping:
             await self._task
 
 
-def held(door: Doors) -> bool:
-    return door.host.store.lease_holder(session_lease_name(door.session_id)) is not None
+async def held(door: Doors) -> bool:
+    return await door.host.store.lease_holder(session_lease_name(door.session_id)) is not None
 
 
 class TestIdleSessions:
@@ -45,9 +45,9 @@ class TestIdleSessions:
         async with doors(answer_at_once, tmp_path) as door, Keeping(door):
             await door.within(door.all_of(door.sending("one")))
             await door.host.clock.advance(IDLE_SECONDS - LOOK_SECONDS)
-            assert held(door)
+            assert await held(door)
             await door.host.clock.advance(3 * LOOK_SECONDS)
-            assert not held(door)
+            assert not await held(door)
             assert door.host.agents.launched[0].stopped_with_grace is not None
             await door.within(door.all_of(door.sending("two")))
             assert await door.sent() == ["one", "two"]
@@ -65,11 +65,11 @@ class TestIdleSessions:
                 patient.go_on()
                 await door.within(asyncio.wait_for(call, 5))
                 await door.host.clock.advance(2 * IDLE_SECONDS)
-                assert held(door)
+                assert await held(door)
             await door.host.clock.advance(IDLE_SECONDS / 2)
-            assert held(door)
+            assert await held(door)
             await door.host.clock.advance(IDLE_SECONDS)
-            assert not held(door)
+            assert not await held(door)
 
     async def test_whoever_reads_on_meanwhile_misses_nothing_and_reads_nothing_twice(
         self, tmp_path: Path
@@ -85,7 +85,7 @@ class TestIdleSessions:
             for text in ("one", "two", "three"):
                 await door.within(door.all_of(door.sending(text)))
                 await door.host.clock.advance(IDLE_SECONDS + 2 * LOOK_SECONDS)
-                assert not held(door)
+                assert not await held(door)
             await door.host.clock.advance(1)
             assert seen == [event.seq for event in await door.host.events()]
             reading.cancel()
@@ -104,7 +104,7 @@ class TestEmptySessions:
             assert await door.host.store.summary(door.session_id) is not None
             await door.host.clock.advance(LINGER_SECONDS + LOOK_SECONDS)
             assert await door.host.store.summary(door.session_id) is None
-            assert not held(door)
+            assert not await held(door)
 
     async def test_one_with_a_draft_a_todo_or_a_prompt_stays(self, tmp_path: Path) -> None:
         for what in ("draft", "todo", "prompt"):

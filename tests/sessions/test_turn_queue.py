@@ -406,7 +406,7 @@ class TestEnding:
             closing = asyncio.create_task(door.turn_queue.close())
             go_on.set()
             await door.within(closing)
-            assert door.host.store.lease_holder(session_lease_name(door.session_id)) is None
+            assert await door.host.store.lease_holder(session_lease_name(door.session_id)) is None
             assert door.host.agents.launched[0].stopped_with_grace is not None
 
 

@@ -68,7 +68,7 @@ async def stream(folder: Path, name: str) -> None:
 async def hold(folder: Path, name: str) -> None:
     """Take a lease and keep it, with a child that would keep every file it was given."""
     store = SqliteStore(folder)
-    lease = store.lease(name, "the other process")
+    lease = await store.lease(name, "the other process")
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", f"import threading; threading.Event().wait({LONGEST_LIFE})"),
         stdout=subprocess.DEVNULL,

@@ -270,33 +270,33 @@ async def test_a_deleted_session_can_begin_anew_but_not_go_on(store: Store) -> N
 
 
 async def test_a_lease_has_one_holder_whom_others_can_name(store: Store) -> None:
-    assert store.lease_holder("tree /work") is None
-    lease = store.lease("tree /work", "exec, session alpha")
+    assert await store.lease_holder("tree /work") is None
+    lease = await store.lease("tree /work", "exec, session alpha")
     assert lease is not None
-    assert store.lease("tree /work", "somebody else") is None
-    assert store.lease_holder("tree /work") == "exec, session alpha"
-    assert store.lease_holder("tree /other") is None
+    assert await store.lease("tree /work", "somebody else") is None
+    assert await store.lease_holder("tree /work") == "exec, session alpha"
+    assert await store.lease_holder("tree /other") is None
 
 
 async def test_a_released_lease_can_be_taken_again(store: Store) -> None:
-    first = store.lease("session alpha", "first")
+    first = await store.lease("session alpha", "first")
     assert first is not None
     first.release()
-    assert store.lease_holder("session alpha") is None
-    second = store.lease("session alpha", "second")
+    assert await store.lease_holder("session alpha") is None
+    second = await store.lease("session alpha", "second")
     assert second is not None
     first.release()
-    assert store.lease_holder("session alpha") == "second"
+    assert await store.lease_holder("session alpha") == "second"
     second.release()
-    assert store.lease_holder("session alpha") is None
+    assert await store.lease_holder("session alpha") is None
 
 
 @pytest.mark.parametrize("name", ["", "../../etc/passwd", "a/b\\c:d", "ü" * 500, "nul\x00", "\ud800"])
 async def test_a_lease_may_have_any_name(store: Store, name: str) -> None:
-    lease = store.lease(name, "holder \ud800")
+    lease = await store.lease(name, "holder \ud800")
     assert lease is not None
-    assert store.lease(name, "other") is None
-    assert (store.lease_holder(name) or "").startswith("holder")
+    assert await store.lease(name, "other") is None
+    assert (await store.lease_holder(name) or "").startswith("holder")
     lease.release()
 
 

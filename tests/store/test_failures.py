@@ -199,9 +199,9 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         await store.open()
     assert str(tmp_path) in caught.value.message
     with pytest.raises(StoreFailed, match="cannot be opened"):
-        store.lease("session alpha", "a test")
+        await store.lease("session alpha", "a test")
     with pytest.raises(StoreFailed, match="cannot be opened"):
-        store.lease_holder("session alpha")
+        await store.lease_holder("session alpha")
     await store.close()
 
 

@@ -18,8 +18,8 @@ async def test_a_lease_of_another_process_is_refused_and_its_holder_named(folder
     store = SqliteStore(folder)
     async with running("hold", folder, TREE) as (other,):
         assert (await other.line()).startswith("held")
-        assert store.lease(TREE, "this process") is None
-        assert store.lease_holder(TREE) == "the other process"
+        assert await store.lease(TREE, "this process") is None
+        assert await store.lease_holder(TREE) == "the other process"
 
 
 async def test_a_killed_process_loses_its_lease_though_its_child_lives_on(folder: Path) -> None:
@@ -31,23 +31,23 @@ async def test_a_killed_process_loses_its_lease_though_its_child_lives_on(folder
         try:
             await other.kill()
             assert child.status() != psutil.STATUS_ZOMBIE
-            assert store.lease_holder(TREE) is None
-            lease = store.lease(TREE, "this process")
+            assert await store.lease_holder(TREE) is None
+            lease = await store.lease(TREE, "this process")
             assert lease is not None
-            assert store.lease_holder(TREE) == "this process"
+            assert await store.lease_holder(TREE) == "this process"
             lease.release()
         finally:
             child.kill()
 
 
-def test_two_stores_in_one_process_exclude_each_other(folder: Path) -> None:
+async def test_two_stores_in_one_process_exclude_each_other(folder: Path) -> None:
     first, second = SqliteStore(folder), SqliteStore(folder)
-    lease = first.lease(TREE, "the first")
+    lease = await first.lease(TREE, "the first")
     assert lease is not None
-    assert second.lease(TREE, "the second") is None
-    assert second.lease_holder(TREE) == "the first"
+    assert await second.lease(TREE, "the second") is None
+    assert await second.lease_holder(TREE) == "the first"
     lease.release()
-    assert second.lease_holder(TREE) is None
+    assert await second.lease_holder(TREE) is None
 
 
 def test_a_lease_whose_folder_was_removed_takes_nothing_from_whoever_came_after(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from portico.store.postgres.migrations import MIGRATIONS
 from portico.store.postgres.store import PostgresStore
 from tests.store.support import ALPHA, deltas, event, session, started
 from tests.support.postgres import PostgresServer
+from tests.support.waiting import eventually
 
 Open = Callable[[], Any]
 
@@ -141,23 +142,23 @@ async def test_appends_of_several_processes_leave_no_gap(open_store: Open) -> No
 async def test_a_holder_whose_lease_was_taken_over_cannot_append(open_store: Open, database: str) -> None:
     former, later = await open_store(), await open_store()
     name = session_lease_name(ALPHA)
-    lease = former.lease(name, "former")
+    lease = await former.lease(name, "former")
     assert lease is not None
     await former.append(session(length=3), durable=True)
-    assert later.lease(name, "later") is None
+    assert await later.lease(name, "later") is None
     # As after a pause in which it was not renewed.
     execute(database, "UPDATE leases SET expires_at = now() - interval '1 second'")
-    taken = later.lease(name, "later")
+    taken = await later.lease(name, "later")
     assert taken is not None
     assert taken.epoch == lease.epoch + 1
     with pytest.raises(StoreFailed, match="has taken over session alpha"):
         await former.append(deltas(ALPHA, 4, 1), durable=True)
     await later.append(deltas(ALPHA, 4, 1), durable=True)
     lease.release()
-    assert former.lease_holder(name) == "later"
+    assert await former.lease_holder(name) == "later"
     taken.release()
     # Nor when the later holder is gone again: what it appended is not known here.
-    again = former.lease(name, "former")
+    again = await former.lease(name, "former")
     assert again is not None
     assert again.epoch == lease.epoch + 2
     await former.append(deltas(ALPHA, 5, 1), durable=True)
@@ -166,11 +167,11 @@ async def test_a_holder_whose_lease_was_taken_over_cannot_append(open_store: Ope
 async def test_leases_of_a_closed_store_are_free(open_store: Open, database: str, tmp_path: Path) -> None:
     store = PostgresStore(database, tmp_path / "other")
     await store.open()
-    assert store.lease("tree /work", "first") is not None
+    assert await store.lease("tree /work", "first") is not None
     other = await open_store()
-    assert other.lease("tree /work", "second") is None
+    assert await other.lease("tree /work", "second") is None
     await store.close()
-    assert other.lease("tree /work", "second") is not None
+    assert await other.lease("tree /work", "second") is not None
 
 
 async def test_a_text_that_the_database_cannot_hold_is_kept_and_found(open_store: Open) -> None:
@@ -205,3 +206,24 @@ async def test_a_database_that_cannot_be_reached_is_named_with_what_to_do(tmp_pa
     with pytest.raises(StoreFailed, match="could not be used") as caught:
         await store.open()
     assert "PORTICO_STORE" in (caught.value.suggestion or "")
+
+
+async def test_a_lease_that_the_database_is_slow_with_keeps_nothing_else_waiting(
+    open_store: Open, database: str
+) -> None:
+    store, other = await open_store(), await open_store()
+    with psycopg.connect(database) as blocking:
+        blocking.execute("LOCK TABLE leases IN EXCLUSIVE MODE")
+        taking = asyncio.create_task(store.lease("tree /work", "first"))
+        leaving = asyncio.create_task(store.lease("tree /left", "first"))
+        async with asyncio.timeout(30):
+            assert await store.summaries() == []
+        assert not taking.done()
+        leaving.cancel()
+    async with asyncio.timeout(30):
+        assert await taking is not None
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        # What was taken for a caller that is gone is given back.
+        await eventually(lambda: other.lease("tree /left", "second"), lambda taken: taken is not None)
+    assert await other.lease_holder("tree /work") == "first"

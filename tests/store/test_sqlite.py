@@ -77,7 +77,7 @@ async def test_only_the_owner_can_read_the_log_whatever_the_umask(folder: Path) 
     before = os.umask(0)
     try:
         store = SqliteStore(folder)
-        lease = store.lease("session alpha", "a test")
+        lease = await store.lease("session alpha", "a test")
         assert lease is not None
         await store.open()
         await store.append([started()], durable=False)

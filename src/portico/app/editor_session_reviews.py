@@ -52,7 +52,7 @@ class EditorSessionReviews(LocalReviews):
         async def carry_out() -> _Outcome:
             session = self._session
             lease = (
-                take_tree_lease(self._ports.store, session.session_id, session.workspace)
+                await take_tree_lease(self._ports.store, session.session_id, session.workspace)
                 if writes_tree
                 else None
             )

@@ -12,6 +12,10 @@ from portico.store.sqlite import SqliteStore
 if TYPE_CHECKING:
     from portico.store.postgres.store import PostgresStore
 
+NODE_VARIABLE = "PORTICO_NODE"
+"""The name of a server as a node of a team."""
+LEASE_VARIABLE = "PORTICO_LEASE_SECONDS"
+"""After how many seconds the sessions of a silent process can be taken over."""
 _DATABASE = ("postgresql://", "postgres://")
 
 
@@ -30,10 +34,13 @@ def event_log(place: str, environ: Mapping[str, str]) -> "SqliteStore | Postgres
             )
         return SqliteStore(Path(place).expanduser())
     try:
-        from portico.store.postgres.store import PostgresStore
+        from portico.store.postgres.store import LEASE_SECONDS, PostgresStore
     except ImportError as error:
         raise InvalidInput(
             f"A log in PostgreSQL needs the package psycopg, which cannot be imported: {error}",
             suggestion="Install it with: pip install 'portico[team]'",
         ) from error
-    return PostgresStore(place, state_folder(environ))
+    seconds = environ.get(LEASE_VARIABLE) or LEASE_SECONDS
+    return PostgresStore(
+        place, state_folder(environ), lease_seconds=float(seconds), node=environ.get(NODE_VARIABLE, "")
+    )

@@ -149,7 +149,7 @@ async def _log_losses(store: "SqliteStore | PostgresStore", clock: Clock) -> Non
     for loss in store.losses:
         lease = None
         if loss.what != "all":
-            lease = store.lease(session_lease_name(SessionId(loss.session_id)), "recovery")
+            lease = await store.lease(session_lease_name(SessionId(loss.session_id)), "recovery")
         if lease is not None:
             try:
                 notice = Notice(level="warning", text=f"The log of this session is incomplete: {loss.words}.")

@@ -7,6 +7,7 @@ import msgspec
 
 from portico.components.registry import ComponentRegistry, ComponentSwitches
 from portico.conductor.mcp_bridge.bridge import BridgeKind
+from portico.conductor.permissions.grants import SessionGrants
 from portico.domain.reviews import ReviewMode
 
 if TYPE_CHECKING:
@@ -44,3 +45,4 @@ class ChainParts:
         self.components = components
         self.options = options
         self.reviews = reviews
+        self.session_grants = SessionGrants()

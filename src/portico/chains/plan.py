@@ -157,6 +157,7 @@ class ChainPlan:
             agent=spec.name,
             policy=policy,
             approvals=approvals,
+            session_grants=self._parts.session_grants,
             approved_as=approved_as(spec),
             trusts_read_only=is_porter(spec, environ),
         )

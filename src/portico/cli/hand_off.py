@@ -25,7 +25,8 @@ async def hand_off_session(
     SessionBusy if another process has the session open.
     """
     session_id = source.session_id
-    if host.service.find_session(session_id) is None and session_holder(host.store, session_id) is not None:
+    here = host.service.find_session(session_id) is not None
+    if not here and await session_holder(host.store, session_id) is not None:
         # Late: it is slow to import, and most sessions are not open.
         from portico.client.remote_session import join_session
 

@@ -36,6 +36,7 @@ COMMANDS = {
     "agent": "run Porter, the built-in agent, as an ACP agent on standard input and output",
     "trace": "draw or replay a recorded session",
     "packages": "list, show and remove the sources of packages that agents read",
+    "node": "list and drain the servers of a team",
     "store": "copy the log of all sessions to another place",
     "approvals": "list and revoke permissions that were granted for good",
     "doctor": "check this installation",

@@ -86,7 +86,7 @@ async def reviews_of(host: Host, session: SessionSummary, environ: Mapping[str, 
     if session.last_seq == 0:  # It has no log here: an editor opened it.
         return EditorSessionReviews(host, session)
     here = LocalReviews(host.service, host.ports, host.reviews)
-    held = session_holder(host.store, session.session_id) is not None
+    held = await session_holder(host.store, session.session_id) is not None
     if host.service.find_session(session.session_id) is not None or not held:
         return here
     # Late: it is slow to import, and most sessions are not open.

@@ -13,6 +13,7 @@ import msgspec
 
 from portico import __version__
 from portico.cli.arguments import CommandParser, add_chain_flags, component_switches, require_folder
+from portico.cli.node_flags import add_node_flags, environ_with_node, node_options, node_words
 from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.config.paths import state_folder
 from portico.config.server_files import ServerFiles, ServerRecord
@@ -53,10 +54,11 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--agent", metavar="NAME", help="default agent of new sessions")
     add_chain_flags(parser)
     add_sandbox_flag(parser)
+    add_node_flags(parser)
     parser.add_argument("--open", action="store_true", help="open the chat page in the browser")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     flags = parser.parse(arguments)
-    environ = environ_with_sandbox(flags, os.environ)
+    environ = environ_with_node(flags, environ_with_sandbox(flags, os.environ))
     files = ServerFiles(state_folder(environ))
     workspace = require_folder(flags.cwd)
     if flags.detach:
@@ -72,6 +74,7 @@ def _detach(
         words += ["--agent", flags.agent]
     for flag in ("proxy", "component", "no_component"):
         words += [word for name in getattr(flags, flag) for word in (f"--{flag.replace('_', '-')}", name)]
+    words += node_words(flags)
     detached = ensure_daemon(files, server_command(*words), environ)
     server = detached.server
     _print_address(flags, server.record, server.token, environ, reused=detached.reused)
@@ -97,6 +100,7 @@ async def _serve(
         agent=flags.agent,
         detached=flags.detached,
         chain=ChainOptions(proxies=tuple(flags.proxy), components=component_switches(flags)),
+        node=node_options(flags),
     )
 
     def ready(started: StartedServer) -> None:

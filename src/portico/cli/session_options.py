@@ -194,7 +194,7 @@ async def choose_session(
     registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
     spec = _agent(flags, settings, earlier or like, registry, environ)
     mode = _mode(flags, settings, earlier or like)
-    if for_person and is_interactive() and not _is_elsewhere(host, earlier):
+    if for_person and is_interactive() and not await _is_elsewhere(host, earlier):
         spec = await offer_installation(registry, spec, environ)
     current_mode = mode
     if earlier is not None:
@@ -267,9 +267,9 @@ async def _earlier(host: Host, flags: argparse.Namespace, workspace: Path) -> Se
     return await latest_session(host.store, workspace) if flags.go_on else None
 
 
-def _is_elsewhere(host: Host, earlier: SessionSummary | None) -> bool:
+async def _is_elsewhere(host: Host, earlier: SessionSummary | None) -> bool:
     """Whether another process has the session open, and its agent."""
-    return earlier is not None and session_holder(host.store, earlier.session_id) is not None
+    return earlier is not None and await session_holder(host.store, earlier.session_id) is not None
 
 
 def _mode(flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None) -> ReviewMode:

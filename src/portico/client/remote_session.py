@@ -108,7 +108,7 @@ class RemoteSession:
             summary = await store.summary(self.session_id)
             if summary is None:
                 return
-            if summary.state.active and session_holder(store, self.session_id) is None:
+            if summary.state.active and await session_holder(store, self.session_id) is None:
                 await self._service.recover()
                 continue
             await self._pause(LOOK_SECONDS)

@@ -28,6 +28,8 @@ class SessionFolders(msgspec.Struct, frozen=True):
     copy_of: str | None = None
     reads_only: bool = False
     """Whether nothing may be changed or run in the session."""
+    session: str = ""
+    """The session's id in Portico; empty if an ACP editor opened it by itself."""
 
     @property
     def workspace(self) -> str:
@@ -57,6 +59,9 @@ class SessionFoldersProxy(Proxy):
         else:
             self.node.send_right(message)
 
+    def session_opened(self, session_id: str) -> None:
+        """Called when a session is open, and again when it is opened again."""
+
     def session_ended(self, session_id: str) -> None:
         """Called when a session is no longer open, or no longer where it was."""
 
@@ -68,6 +73,7 @@ class SessionFoldersProxy(Proxy):
                 if self.folders.get(session_id, folders).cwd != folders.cwd:
                     self.session_ended(session_id)
                 self.folders[session_id] = folders
+                self.session_opened(session_id)
         self.node.send_left(answer)
 
     def _ended(self, asked: Message, answer: Message) -> None:
@@ -94,6 +100,7 @@ def _read_folders(params: Raw) -> SessionFolders | None:
         opening.additional_directories or (),
         None if copy_of == cwd else copy_of,
         reads_only=placed.reads_only is True,
+        session=placed.session,
     )
 
 

@@ -92,6 +92,9 @@ def is_in_place(path: Path, descriptor: int) -> bool:
 class FileLease:
     """A lease, held until it is released or the process ends."""
 
+    is_lost = False
+    """The kernel takes it from no process that lives."""
+
     def __init__(self, leases: FileLeases, path: Path, descriptor: int) -> None:
         self._leases = leases
         self._path = path

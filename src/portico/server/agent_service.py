@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from portico.app.catalog import LocalCatalog
-from portico.config.paths import config_folder
+from portico.config.paths import config_folder, state_folder
 from portico.config.settings import load_settings
 from portico.doors.api.service import MAX_REQUEST_BYTES, ApiService, asgi_application, stream_paths
 from portico.processes.tasks import cancel_and_wait
 from portico.review.local_reviews import LocalReviews
 from portico.server.lifecycle import ServiceApp, ServiceContext
+from portico.server.node import NodeOptions, beating, open_node
 from portico.sessions.search_index import keep_index_current
 
 
@@ -31,8 +32,37 @@ async def open_agent_service(context: ServiceContext) -> AsyncIterator[ServiceAp
     cleanup = asyncio.create_task(service.cleanup.run(), name="session cleanup")
     index = asyncio.create_task(keep_index_current(host.store, host.clock), name="search index")
     try:
-        yield ServiceApp(app=asgi_application(service), streams=stream_paths(), max_body=MAX_REQUEST_BYTES)
+        if options.node is None:
+            yield ServiceApp(
+                app=asgi_application(service), streams=stream_paths(), max_body=MAX_REQUEST_BYTES
+            )
+        else:
+            async with _open_node_service(context, options.node, service) as app:
+                yield app
     finally:
         await cancel_and_wait(cleanup)
         await cancel_and_wait(index)
         await service.turn_queue.close()
+
+
+@asynccontextmanager
+async def _open_node_service(
+    context: ServiceContext, options: NodeOptions, service: ApiService
+) -> AsyncIterator[ServiceApp]:
+    """The service on a node of a team, which forwards the calls about sessions of other nodes."""
+    # Late: most servers are no nodes.
+    from portico.server.session_router import SessionRouter
+
+    host = context.host
+    state = state_folder(context.environ)
+    async with (
+        open_node(host.store, options, state, context.url) as node,
+        beating(node, host.service, service.turn_queue, host.store),
+    ):
+        router = SessionRouter(node, host.service, context.options.workspace)
+        yield ServiceApp(
+            app=asgi_application(service, router),
+            streams=stream_paths(),
+            max_body=MAX_REQUEST_BYTES,
+            node_token=node.token_for(node.name),
+        )

@@ -29,12 +29,14 @@ from portico.domain.timestamps import format_time
 from portico.doors.http.admission import StreamLimit
 from portico.doors.http.app import ServedDoors, build_app
 from portico.doors.http.asgi import ASGIApp
+from portico.doors.http.credentials import Credentials
 from portico.doors.http.page import PageFolder
 from portico.doors.http.server import HttpServer, listen
 from portico.doors.remote_acp.door import RemoteAcpDoor
 from portico.processes.signals import on_signals
 from portico.processes.tasks import cancel_and_wait
 from portico.rpc.streams import ByteStream
+from portico.server.node import NodeOptions
 from portico.server.watchdog import keep_discoverable
 from portico.sessions.ports import SessionTimeouts
 
@@ -52,6 +54,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     detached: bool
     chain: ChainOptions = NO_CHAIN_OPTIONS
     """Options that flags add to the chains of all sessions."""
+    node: NodeOptions | None = None
+    """The server as a node of a team, if it is one."""
 
 
 class StartedServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,14 +74,18 @@ class ServiceContext(msgspec.Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     page: PageFolder
     closing: asyncio.Event
+    url: str
+    """Where this server is."""
 
 
 class ServiceApp(msgspec.Struct, frozen=True, kw_only=True):
-    """A service as an app, the paths of its streams, and how large a request to it may be."""
+    """A service as an app, the paths of its streams, how large a request to it may be, and who else may call it."""
 
     app: ASGIApp
     streams: frozenset[str]
     max_body: int
+    node_token: str | None = None
+    """The token of other nodes of a team."""
 
 
 ServiceFactory = Callable[[ServiceContext], AbstractAsyncContextManager[ServiceApp]]
@@ -111,7 +119,9 @@ async def serve(
                 on_ready(StartedServer(record=record, token=token, note=note))
 
             with listener:
-                async with _open_door(options, environ, token, life, open_service) as app:
+                async with _open_door(
+                    options, environ, StartedServer(record=record, token=token), life, open_service
+                ) as app:
                     try:
                         await life.run(HttpServer(app, listener, life.closing), ready)
                     finally:
@@ -125,7 +135,7 @@ async def serve(
 async def _open_door(
     options: ServerOptions,
     environ: Mapping[str, str],
-    token: str,
+    started: StartedServer,
     life: "_ServerLife",
     open_service: ServiceFactory,
 ) -> AsyncIterator[ASGIApp]:
@@ -134,13 +144,20 @@ async def _open_door(
     _begin_log()
     async with open_host(environ, options.chain, attachable=True, checks_edits=True) as host:
         life.host = host
-        context = ServiceContext(host=host, options=options, environ=environ, page=page, closing=life.closing)
+        context = ServiceContext(
+            host=host,
+            options=options,
+            environ=environ,
+            page=page,
+            closing=life.closing,
+            url=started.record.url,
+        )
         async with open_service(context) as service:
             remote = RemoteAcpDoor(partial(_run_chain, options, environ), life.closing)
             try:
                 yield build_app(
                     doors=ServedDoors(service=service.app, remote=remote),
-                    token=token,
+                    credentials=Credentials(started.token, node_token=service.node_token),
                     page=page,
                     version=__version__,
                     closing=life.closing,

@@ -33,14 +33,15 @@ async def idle_session(
         if session is not None:
             record = _OpenRecorder(service, session_id)
         else:
-            lease = take_session_lease(
+            lease = await take_session_lease(
                 ports.store, session_id, "review", suggestion="Decide there, or close it there first."
             )
             held.callback(lease.release)
             record = closed = _ClosedRecorder(service, ports, session_id)
             held.push_async_callback(closed)
         if writes_tree:
-            held.callback(take_tree_lease(ports.store, session_id, summary.workspace).release)
+            tree = await take_tree_lease(ports.store, session_id, summary.workspace)
+            held.callback(tree.release)
         yield record
 
 

@@ -295,7 +295,7 @@ class OpenSession:
         waiting = False
         while True:
             try:
-                return take_tree_lease(store, self.id, workspace, suggestion=_TREE_IN_USE)
+                return await take_tree_lease(store, self.id, workspace, suggestion=_TREE_IN_USE)
             except SessionBusy:
                 if not wait or turn.stopping:
                     raise
@@ -308,7 +308,7 @@ class OpenSession:
     async def _tree_holder(self) -> str:
         """The session that works in the tree, by its title if it has one."""
         store = self.runtime.ports.store
-        holder = store.lease_holder(tree_lease_name(self.runtime.workspace))
+        holder = await store.lease_holder(tree_lease_name(self.runtime.workspace))
         if holder is None:
             return "another session"
         summary = await store.summary(SessionId(holder))

@@ -38,7 +38,10 @@ class Clock(Protocol):
 
 
 class Lease(Protocol):
-    """Exclusive right of one holder, which ends with its process."""
+    """Exclusive right of one holder, which ends with its process; `is_lost` after a silence that was too long."""
+
+    @property
+    def is_lost(self) -> bool: ...
 
     def release(self) -> None: ...
 
@@ -140,11 +143,11 @@ class Store(Protocol):
         """Stop reporting the losses known so far."""
         ...
 
-    def lease(self, name: str, holder: str) -> Lease | None:
+    async def lease(self, name: str, holder: str) -> Lease | None:
         """Take the named lease; None while another holder has it. `holder` is shown to others."""
         ...
 
-    def lease_holder(self, name: str) -> str | None:
+    async def lease_holder(self, name: str) -> str | None:
         """The holder of the named lease, if any."""
         ...
 
@@ -327,10 +330,6 @@ IsConfined = Callable[[AgentSpec, SessionPlacement], bool]
 """Whether a sandbox keeps the agent from writing the person's files, where its mode protects them."""
 
 
-def _not_confined(_spec: AgentSpec, _placed: SessionPlacement) -> bool:
-    return False
-
-
 class SessionTimeouts(msgspec.Struct, frozen=True, kw_only=True):
     """Time limits, in seconds."""
 
@@ -390,7 +389,7 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     editors: EditorProvider
     reviews: ReviewProvider
     clock: Clock
-    confined: IsConfined = _not_confined
+    confined: IsConfined = lambda _spec, _placed: False
     limits: SessionTimeouts = SessionTimeouts()
     problems: ProblemReports | None = None
     components: ComponentCatalog | None = None

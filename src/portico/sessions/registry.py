@@ -9,7 +9,7 @@ from portico.domain.events import AnyPayload, Event, SessionStarted
 from portico.domain.ids import SessionId, make_session_id
 from portico.domain.session_summary import fold
 from portico.sessions.agent.pool import AgentPool
-from portico.sessions.leases import session_holder, take_session_lease
+from portico.sessions.leases import session_holder, session_runner, take_session_lease
 from portico.sessions.log.journal import Journal
 from portico.sessions.log.recovery import interrupt
 from portico.sessions.lookup import show
@@ -44,7 +44,7 @@ class SessionRegistry:
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
         self._pool = AgentPool(ports)
-        self._holder = f"host {os.urandom(8).hex()}"
+        self._holder = session_runner()
         """Holder of the leases of this process, by which it knows its own."""
         self._open: dict[SessionId, OpenSession] = {}
         self.pending_events = PendingEvents(self._find_journal)
@@ -53,7 +53,7 @@ class SessionRegistry:
         """Create a session with this first event, and more events in the same commit."""
         clock = self._ports.clock
         session_id = make_session_id(clock.now_ms(), os.urandom(8))
-        lease = self.lease(session_id)
+        lease = await self.lease(session_id)
         now = clock.now_ms()
         first = [
             Event(session_id=session_id, seq=seq, turn_id=None, at=now, payload=payload)
@@ -74,7 +74,7 @@ class SessionRegistry:
         """Open a session from the log; the seq of the `session_started` this adds."""
         if (session := self._open.get(session_id)) is not None:
             return session.last_seq
-        lease = self.lease(session_id)
+        lease = await self.lease(session_id)
         try:
             await interrupt(self._ports, session_id)
             summary = await show(self._ports.store, session_id)
@@ -86,13 +86,13 @@ class SessionRegistry:
         self._add(runtime)
         return runtime.journal.committed_seq
 
-    def lease(self, session_id: SessionId) -> Lease:
+    async def lease(self, session_id: SessionId) -> Lease:
         """Lease a session's log. SessionBusy while another process has the session open."""
-        return take_session_lease(self._ports.store, session_id, self._holder)
+        return await take_session_lease(self._ports.store, session_id, self._holder)
 
-    def is_elsewhere(self, session_id: SessionId) -> bool:
+    async def is_elsewhere(self, session_id: SessionId) -> bool:
         """Whether another process has the session open."""
-        return session_holder(self._ports.store, session_id) not in (None, self._holder)
+        return await session_holder(self._ports.store, session_id) not in (None, self._holder)
 
     def ids(self) -> list[SessionId]:
         return list(self._open)

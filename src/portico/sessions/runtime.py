@@ -66,7 +66,7 @@ class SessionRuntime:
             ),
             ports.reviews,
             self.journal.record,
-            beside=lambda: ports.store.lease_holder(tree_lease_name(self.workspace)) is not None,
+            beside=self._has_writer_beside,
         )
         self.status = TurnStatus(summary.state)
         self.requests = PendingRequests(self)
@@ -118,6 +118,14 @@ class SessionRuntime:
     @property
     def agent_alive(self) -> bool:
         return self.connection is not None and self.connection.alive and self.attachment.is_open
+
+    @property
+    def has_lost_lease(self) -> bool:
+        """Whether another process has taken the session over, because this one was silent for too long."""
+        return self._lease.is_lost
+
+    async def _has_writer_beside(self) -> bool:
+        return await self.ports.store.lease_holder(tree_lease_name(self.workspace)) is not None
 
     async def will_be_confined(self) -> bool:
         """Whether a sandbox will keep the agent from writing files that its mode protects."""

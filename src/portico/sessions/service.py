@@ -37,7 +37,7 @@ from portico.sessions.log.hand_off import (
     title_of,
 )
 from portico.sessions.log.hand_off_marks import find_missing_marks
-from portico.sessions.log.recovery import append_events, recover
+from portico.sessions.log.recovery import append_events, recover, recover_session
 from portico.sessions.log.watch import check_after_seq, watch_journal, watch_store
 from portico.sessions.lookup import show
 from portico.sessions.open_session import OpenSession
@@ -73,6 +73,10 @@ class SessionService:
     async def recover(self, *, skip_failures: bool = False) -> list[SessionId]:
         """Interrupt turns whose process died. Call once, before anything else. `skip_failures` ignores sessions that fail."""
         return await recover(self._ports, skip_failures=skip_failures)
+
+    async def interrupt_lost(self, session_id: SessionId) -> bool:
+        """Interrupt the turn of a session whose process died; False if it is open, or has no turn."""
+        return await recover_session(self._ports, session_id)
 
     async def start(
         self,
@@ -145,7 +149,7 @@ class SessionService:
         """
         if (session := self.find_session(session_id)) is not None:
             await session.record()
-        elif self._open.is_elsewhere(session_id):
+        elif await self._open.is_elsewhere(session_id):
             raise SessionBusy.open_elsewhere(session_id)
         source = await self.show(session_id)
         if source.state.active:
@@ -212,7 +216,7 @@ class SessionService:
         view = SessionView(
             summary=summary,
             standing=tuple(event.payload for event in await store.standing(session_id)),
-            open_elsewhere=self._open.is_elsewhere(session_id),
+            open_elsewhere=await self._open.is_elsewhere(session_id),
         )
         session = self.find_session(session_id)
         return view if session is None else with_agent_state(view, session.runtime)
@@ -232,7 +236,7 @@ class SessionService:
         if (session := self.find_session(session_id)) is not None:
             await session.record(*payloads)
             return
-        lease = self._open.lease(session_id)
+        lease = await self._open.lease(session_id)
         try:
             await append_events(self._ports.store, self._ports.clock, session_id, payloads)
         finally:
@@ -265,7 +269,7 @@ class SessionService:
             (first,) = await self._ports.store.read(session_id, after_seq=0, limit=1)
             adopted = isinstance(first.payload, SessionStarted) and first.payload.adopts
             await session.close(forget=session.runtime.agent_session_id != adopted)
-        lease = self._open.lease(session_id)
+        lease = await self._open.lease(session_id)
         try:
             await self._ports.reviews.forget(session_id, Path(summary.workspace))
             await self._ports.store.delete(session_id)
@@ -279,6 +283,14 @@ class SessionService:
         if session is not None and not session.is_busy:
             self._open.take(session_id)
             await session.close()
+
+    async def close_lost(self) -> list[SessionId]:
+        """Close the sessions that another process has taken over, with their agents; returns them."""
+        lost = [one for one in self._open.ids() if self.session(one).runtime.has_lost_lease]
+        for session_id in lost:
+            if (session := self._open.take(session_id)) is not None:
+                await session.close()
+        return lost
 
     async def close(self) -> None:
         """Stop all turns, end every agent and write what is left."""

@@ -32,6 +32,10 @@ class ReviewSubject(msgspec.Struct, frozen=True, kw_only=True):
     reads_only: bool = False
 
 
+async def _no_other() -> bool:
+    return False
+
+
 class TurnReview:
     """Steps of the review before and after each turn; `record` gets what the log or the editor should show.
 
@@ -46,7 +50,7 @@ class TurnReview:
         record: Callable[[AnyPayload], None],
         *,
         review: Review | None = None,
-        beside: Callable[[], bool] = lambda: False,
+        beside: Callable[[], Awaitable[bool]] = _no_other,
     ) -> None:
         self._subject = subject
         self._reviews = reviews
@@ -127,7 +131,7 @@ class TurnReview:
         """Record what the turn changed. A step that fails is a warning, and the next step still runs."""
         if self._noted != "nothing":
             outside = self._reviews.changed_outside(
-                self._subject.session_id, self._subject.workspace, beside=self._beside()
+                self._subject.session_id, self._subject.workspace, beside=await self._beside()
             )
             await self._record_result(outside, _NOT_COMPARED)
             self._noted = "nothing"

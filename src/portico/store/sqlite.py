@@ -178,10 +178,10 @@ class SqliteStore:
     async def accept_losses(self) -> None:
         await self._writer.write(lambda _: self._progress.accept())
 
-    def lease(self, name: str, holder: str) -> FileLease | None:
+    async def lease(self, name: str, holder: str) -> FileLease | None:
         return self._leases.take(name, holder)
 
-    def lease_holder(self, name: str) -> str | None:
+    async def lease_holder(self, name: str) -> str | None:
         return self._leases.holder(name)
 
     def _prepare(self) -> sqlite3.Connection:

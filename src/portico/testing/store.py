@@ -163,7 +163,7 @@ class MemoryStore:
     async def accept_losses(self) -> None:
         """Nothing to do: this store loses nothing."""
 
-    def lease(self, name: str, holder: str) -> "MemoryLease | None":
+    async def lease(self, name: str, holder: str) -> "MemoryLease | None":
         if name in self._holders:
             return None
         self._holders[name] = holder
@@ -173,11 +173,13 @@ class MemoryStore:
         """Free every lease, as the kernel does when the process that holds them dies."""
         self._holders.clear()
 
-    def lease_holder(self, name: str) -> str | None:
+    async def lease_holder(self, name: str) -> str | None:
         return self._holders.get(name)
 
 
 class MemoryLease:
+    is_lost = False
+
     def __init__(self, holders: dict[str, str], name: str) -> None:
         self._holders = holders
         self._name = name

@@ -314,7 +314,7 @@ async def test_nothing_is_decided_in_the_middle_of_a_turn_or_while_others_write_
             await review.apply()
         review.gate.set()
         await turn
-        lease = review.store.lease(f"tree {review.folder}", "another")
+        lease = await review.store.lease(f"tree {review.folder}", "another")
         assert lease is not None
         with pytest.raises(SessionBusy, match="Session another is working"):
             await review.apply()

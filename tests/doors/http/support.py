@@ -29,6 +29,7 @@ from portico.doors.api.service import stream_paths
 from portico.doors.http.admission import MOST_STREAMS, AdmissionControl, StreamLimit
 from portico.doors.http.app import ServedDoors, build_app
 from portico.doors.http.asgi import ASGIApp
+from portico.doors.http.credentials import Credentials
 from portico.doors.http.guard import MAX_BODY_BYTES, SERVICE_PATH, cookie_name
 from portico.doors.http.http1_connection import Http1Connection
 from portico.doors.http.page import PageFolder
@@ -255,7 +256,7 @@ async def open_door(
     remote = RemoteAcpDoor(run_chain, closing)
     app = build_app(
         doors=ServedDoors(service=service or _application(stand_in), remote=remote),
-        token=TOKEN,
+        credentials=Credentials(TOKEN),
         page=PageFolder(page or Path("/nowhere")),
         version="1.2.3",
         closing=closing,

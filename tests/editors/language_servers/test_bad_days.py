@@ -90,10 +90,11 @@ async def test_a_silent_server_costs_a_question_its_time_limit_and_no_more(
 ) -> None:
     monkeypatch.setattr("portico.editors.language_servers.server.REQUEST_SECONDS", 0.2)
     log = tmp_path / "log"
-    options: dict[str, Any] = {"silent_on": "textDocument/definition", "log": str(log)}
+    monkeypatch.setattr("portico.editors.language_servers.progress.SETTLE_SECONDS", 0.01)
+    options: dict[str, Any] = {"silent_on": "textDocument/definition", "log": str(log), "progress": 40}
     async with workspace(tmp_path / "w", own_home, **scripted(**options)) as here:
         here.write("a.txt", "def one\n")
-        with pytest.raises(LanguageServerFailed, match=r"did not answer within 0\.2 s"):
+        with pytest.raises(LanguageServerFailed, match=r"within 0\.2 s\. It is still indexing, 40 %\."):
             await here.ask("definition", "a.txt", column=5)
         assert (await here.ask("symbols", "a.txt")).total == 1
         assert "$/cancelRequest" in await methods(log)

@@ -44,11 +44,13 @@ async def test_a_flood_of_problems_is_read_to_its_end(tmp_path: Path, own_home: 
         assert await here.problems("a.txt") == []
 
 
+@pytest.mark.parametrize("options", [{"push": "none"}, {"pull": True}])
 async def test_what_a_server_does_not_tell_in_time_is_not_known_yet(
-    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object]
 ) -> None:
     monkeypatch.setattr("portico.editors.language_servers.problems.WAIT_SECONDS", 0.1)
-    async with workspace(tmp_path / "w", own_home, **scripted(push="none", progress=40)) as here:
+    async with workspace(tmp_path / "w", own_home, **scripted(progress=40, **options)) as here:
+        # One that can be asked has an answer at once, but not yet for the whole project.
         here.write("a.txt", "BAD\n")
         found = await here.ask("diagnostics", "a.txt")
         assert found.problems == ()

@@ -1,4 +1,7 @@
-"""Questions to real servers, with answers that are known: Python, TypeScript, C, shell and YAML."""
+"""Questions to real servers, with answers that are known: Python, TypeScript, C, shell and YAML.
+
+Go and Rust are asked, too, where their servers are installed.
+"""
 
 import json
 import shutil
@@ -8,142 +11,12 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from portico.domain.windows import CodeLookup, LookupKind
+from portico.domain.errors import LanguageServerFailed
+from portico.domain.windows import CodeLookup, CodeLookupResult, LookupKind
 from tests.editors.language_servers.official_types import check_official
+from tests.editors.language_servers.real_sources import ANSWERS, SAMPLES, SOURCES, C, Sample
 from tests.editors.language_servers.support import Workspace, real_server_path, workspace
-
-PYTHON = {
-    "shapes.py": """\
-from abc import ABC, abstractmethod
-
-
-class Shape(ABC):
-    @abstractmethod
-    def area(self) -> float: ...
-
-
-class Square(Shape):
-    def __init__(self, side: float) -> None:
-        self.side = side
-
-    def area(self) -> float:
-        return scaled(self.side, self.side)
-
-
-def scaled(value: float, factor: float) -> float:
-    return value * factor
-""",
-    "main.py": """\
-from shapes import Shape, Square
-
-
-def total(shapes: list[Shape]) -> float:
-    return sum(shape.area() for shape in shapes)
-
-
-first = Square(2)
-print(total([first]))
-""",
-}
-SCRIPT = {
-    "tsconfig.json": '{"compilerOptions": {"strict": true, "module": "nodenext", "target": "es2022"}}',
-    "shapes.ts": """\
-export interface Shape {
-  area(): number;
-}
-
-export class Square implements Shape {
-  constructor(readonly side: number) {}
-
-  area(): number {
-    return scaled(this.side, this.side);
-  }
-}
-
-export function scaled(value: number, factor: number): number {
-  return value * factor;
-}
-""",
-    "main.ts": """\
-import { type Shape, Square } from "./shapes.js";
-
-export function total(shapes: Shape[]): number {
-  return shapes.reduce((sum, shape) => sum + shape.area(), 0);
-}
-
-export const first = new Square(2);
-console.log(total([first]));
-export const none: Square[] = [];
-""",
-}
-C = {
-    "shapes.h": """\
-struct square {
-    double side;
-};
-
-double area(struct square shape);
-""",
-    "shapes.c": """\
-#include "shapes.h"
-
-static double scaled(double value, double factor) {
-    return value * factor;
-}
-
-double area(struct square shape) {
-    return scaled(shape.side, shape.side);
-}
-""",
-    "main.c": """\
-#include "shapes.h"
-
-int main(void) {
-    struct square first = {2};
-    return (int)area(first);
-}
-""",
-}
-SHELL = {
-    "tools.sh": """\
-greet() {
-  echo "hello $1"
-}
-
-greet you
-"""
-}
-SOURCES = {**PYTHON, **SCRIPT, **C, **SHELL, "steps.yaml": "steps:\n  - first\nname: build\n"}
-# What is asked at a name on a line, and the lines where the answers are.
-PYTHON_ANSWERS: list[tuple[LookupKind, str, int, str, set[str]]] = [
-    ("definition", "main.py", 8, "Square", {"shapes.py:9"}),
-    ("type_definition", "main.py", 9, "first", {"shapes.py:9"}),
-    ("implementations", "shapes.py", 6, "area", {"shapes.py:6", "shapes.py:13"}),
-    ("references", "shapes.py", 17, "scaled", {"shapes.py:14", "shapes.py:17"}),
-    ("callers", "shapes.py", 17, "scaled", {"shapes.py:14"}),
-    ("callees", "main.py", 4, "total", {"shapes.py:6"}),
-]
-SCRIPT_ANSWERS: list[tuple[LookupKind, str, int, str, set[str]]] = [
-    ("definition", "main.ts", 7, "Square", {"shapes.ts:5", "shapes.ts:6"}),
-    ("type_definition", "main.ts", 8, "first", {"shapes.ts:5"}),
-    ("implementations", "shapes.ts", 1, "Shape", {"shapes.ts:5"}),
-    ("implementations", "shapes.ts", 2, "area", {"shapes.ts:8"}),
-    ("references", "shapes.ts", 13, "scaled", {"shapes.ts:9", "shapes.ts:13"}),
-    ("callers", "shapes.ts", 13, "scaled", {"shapes.ts:9"}),
-    ("callees", "shapes.ts", 8, "area", {"shapes.ts:13"}),
-]
-C_ANSWERS: list[tuple[LookupKind, str, int, str, set[str]]] = [
-    ("definition", "main.c", 5, "area", {"shapes.c:7"}),
-    ("type_definition", "main.c", 5, "first", {"shapes.h:1"}),
-    ("references", "shapes.h", 5, "area", {"shapes.h:5", "shapes.c:7", "main.c:5"}),
-    ("callers", "shapes.c", 3, "scaled", {"shapes.c:8"}),
-    ("callees", "shapes.c", 7, "area", {"shapes.c:3"}),
-]
-SHELL_ANSWERS: list[tuple[LookupKind, str, int, str, set[str]]] = [
-    ("definition", "tools.sh", 5, "greet", {"tools.sh:1"}),
-    ("references", "tools.sh", 1, "greet", {"tools.sh:1", "tools.sh:5"}),
-]
-ANSWERS = [*PYTHON_ANSWERS, *SCRIPT_ANSWERS, *C_ANSWERS, *SHELL_ANSWERS]
+from tests.support.waiting import eventually
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -159,7 +32,9 @@ async def code(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worksp
         if direction == "sent":
             sent.append(bytes(line))
 
-    async with workspace(place, home, path=real_server_path(), tap=tap) as here:
+    async with workspace(
+        place, home, path=real_server_path(), tap=tap, trustedWorkspaces=[str(place)]
+    ) as here:
         for name, text in SOURCES.items():
             here.write(name, text)
         commands = [
@@ -180,34 +55,45 @@ def column(here: Workspace, name: str, line: int, symbol: str) -> int:
     return (here.folder / name).read_text().split("\n")[line - 1].index(symbol)
 
 
+async def ask_when_ready(
+    here: Workspace, kind: LookupKind, name: str, line: int, place: int
+) -> CodeLookupResult:
+    """Ask a server that may still read the project, and says so."""
+
+    async def ask() -> CodeLookupResult:
+        try:
+            return await here.ask(kind, name, line, place)
+        except LanguageServerFailed as error:
+            return CodeLookupResult(note=error.message)
+
+    return await eventually(ask, lambda told: "Ask again" not in told.note, seconds=100)
+
+
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(("kind", "name", "line", "symbol", "expected"), ANSWERS)
 async def test_a_question_with_a_known_answer(
     code: Workspace, kind: LookupKind, name: str, line: int, symbol: str, expected: set[str]
 ) -> None:
-    found = await code.ask(kind, name, line, column(code, name, line, symbol))
-    places = {f"{Path(one.path).name}:{one.line + 1}" for one in found.places}
+    found = await ask_when_ready(code, kind, name, line, column(code, name, line, symbol))
+    paths = [(Path(one.path), one.line + 1) for one in found.places]
     # Calls lead into the standard library, too.
-    assert {one for one in places if one.split(":")[0] in SOURCES} == expected
+    inside = {(path.relative_to(code.folder), at) for path, at in paths if path.is_relative_to(code.folder)}
+    assert {f"{path}:{at}" for path, at in inside} == expected
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize(("name", "other", "good", "bad"), [
-    ("main.py", "shapes.py", "def area(self) -> float:\n", "def area(self, unit: str) -> float:\n"),
-    ("main.ts", "shapes.ts", "constructor(readonly side: number)", "constructor(readonly side: string)"),
-])  # fmt: skip
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.user)
 async def test_a_change_of_another_file_is_in_the_problems_of_this_one(
-    code: Workspace, name: str, other: str, good: str, bad: str
+    code: Workspace, sample: Sample
 ) -> None:
-    text = SOURCES[other]
-    calls = "def area(self) -> float: ..." if other.endswith(".py") else good
-    broken = text.replace(calls, bad.replace(":\n", ": ...") if other.endswith(".py") else bad)
+    text = sample.sources[sample.changed]
+    assert sample.good in text
     for _ in range(3):
-        assert await code.problems(name) == []
-        code.write(other, broken)
-        assert await code.problems(name) != []
-        code.write(other, text)
-    assert await code.problems(name) == []
+        assert await code.problems(sample.user) == []
+        code.write(sample.changed, text.replace(sample.good, sample.bad))
+        assert await code.problems(sample.user) != []
+        code.write(sample.changed, text)
+    assert await code.problems(sample.user) == []
 
 
 @pytest.mark.asyncio(loop_scope="module")

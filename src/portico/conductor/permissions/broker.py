@@ -37,7 +37,7 @@ from portico.conductor.permissions.client_requests import (
     read_client_request,
 )
 from portico.conductor.permissions.decisions import PolicyDecision, PolicyEvaluator
-from portico.conductor.permissions.grants import OneTimeGrants, PermissionGrants, rule_to_keep
+from portico.conductor.permissions.grants import OneTimeGrants, PermissionGrants, SessionGrants, rule_to_keep
 from portico.conductor.permissions.policy import PermissionPolicy, PermissionRule
 from portico.conductor.permissions.request import (
     BrokeredRequest,
@@ -85,6 +85,7 @@ class PermissionBroker(SessionFoldersProxy):
         agent: str,
         policy: PermissionPolicy,
         approvals: Approvals,
+        session_grants: SessionGrants | None = None,
         approved_as: str | None = None,
         trusts_read_only: bool = False,
     ) -> None:
@@ -95,7 +96,7 @@ class PermissionBroker(SessionFoldersProxy):
         self._approved_as = approved_as or agent
         if policy.deny:
             self.agent_methods = PermissionBroker.agent_methods | READ_METHODS
-        self._remembered = PermissionGrants(approvals)
+        self._remembered = PermissionGrants(approvals, session_grants or SessionGrants())
         self._decisions = PolicyEvaluator(policy, self._remembered)
         self._grants = OneTimeGrants()
         self._tool_calls = ToolCallTracker()
@@ -129,6 +130,9 @@ class PermissionBroker(SessionFoldersProxy):
             self._handle_client_request(message)
         elif message.is_request:
             self._take(message)
+
+    def session_opened(self, session_id: str) -> None:
+        self._remembered.session_opened(session_id, self.folders[session_id])
 
     def session_ended(self, session_id: str) -> None:
         for shown_id, question in list(self._asked.items()):

@@ -8,6 +8,7 @@ import msgspec
 from portico.conductor.permissions.action import RequestedAction
 from portico.conductor.permissions.approvals import Approvals
 from portico.conductor.permissions.policy import PermissionRule, find_covering_rule, parse_rule
+from portico.conductor.session_folders import SessionFolders
 from portico.domain.errors import InvalidInput, PorticoError
 
 _MOST = 64
@@ -42,10 +43,32 @@ def _includes(grant: RequestedAction, action: RequestedAction) -> bool:
 log = logging.getLogger(__name__)
 
 
+class SessionGrants:
+    """Rules that were granted for Portico's own sessions, in memory, for all chains of a process.
+
+    A session outlives its chains: one that is idle releases its agent, and an agent that crashed gets a new chain.
+    """
+
+    def __init__(self) -> None:
+        self._rules: dict[tuple[str, str], list[PermissionRule]] = {}
+
+    def rules(self, session: str, folder: str) -> list[PermissionRule]:
+        """The rules of a session while it works in this folder, to read and to add to."""
+        return self._rules.setdefault((session, folder), [])
+
+
 class PermissionGrants:
-    def __init__(self, approvals: Approvals) -> None:
+    """The grants that one chain goes by. Rules for a session of an ACP editor end with it or with the chain."""
+
+    def __init__(self, approvals: Approvals, session_grants: SessionGrants) -> None:
         self._approvals = approvals
+        self._session_grants = session_grants
         self._for_session: dict[str, list[PermissionRule]] = {}
+
+    def session_opened(self, session_id: str, folders: SessionFolders) -> None:
+        """Go by the rules that were granted for Portico's session, which the agent has opened as `session_id`."""
+        if folders.session:
+            self._for_session[session_id] = self._session_grants.rules(folders.session, folders.cwd)
 
     def find_covering_rule(self, session_id: str, action: RequestedAction) -> str | None:
         """The text of a rule that a person approved and that covers the action."""

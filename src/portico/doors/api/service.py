@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from connectrpc.codec import proto_binary_codec
+from connectrpc.interceptor import Interceptor
 
 from portico.api.fields import to_enum, to_time
 from portico.api.v1 import agent_pb as pb
@@ -302,12 +303,12 @@ def stream_paths() -> frozenset[str]:
     )
 
 
-def asgi_application(service: ApiService) -> ASGIApp:
+def asgi_application(service: ApiService, *interceptors: Interceptor) -> ASGIApp:
     """The service as an ASGI application that speaks Connect, gRPC-Web and gRPC."""
     return with_window_header(
         AgentServiceASGIApplication(
             service,
-            interceptors=[ErrorInterceptor()],
+            interceptors=[ErrorInterceptor(), *interceptors],
             read_max_bytes=MAX_REQUEST_BYTES,
             codecs=[proto_binary_codec(), BoundedJsonCodec()],
         )

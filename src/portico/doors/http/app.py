@@ -60,7 +60,7 @@ class ServerControl(Protocol):
 def build_app(
     *,
     doors: ServedDoors,
-    token: str,
+    credentials: Credentials,
     page: PageFolder,
     version: str,
     closing: asyncio.Event,
@@ -69,7 +69,6 @@ def build_app(
     max_body: int = MAX_BODY_BYTES,
 ) -> ASGIApp:
     """The application. The doors get only admitted requests; once `closing` is set, new calls are refused."""
-    credentials = Credentials(token)
     guard = RequestGuard(credentials, closing, max_body)
     pulse = HealthReport(status="ok", version=version)
     door = _Router(doors, streams or StreamLimit(()), credentials, guard, page, pulse, life)

@@ -5,6 +5,7 @@
 | token   | programs of this user         | every call                                            |
 | cookie  | the page, in the browser      | calls from the page's own origin                      |
 | pass    | the command line of a browser | one exchange for the cookie, within two minutes       |
+| node token | other nodes of the team    | calls of the service                                  |
 | proof   | clients that look for a server| nothing: it shows that the server knows the token     |
 
 Each is a keyed hash under a label of its own, so none can stand in for another.
@@ -29,14 +30,21 @@ def make_pass(token: str, *, now: float) -> str:
 class Credentials:
     """Checks tokens, cookies and passes. Used passes are remembered until they expire."""
 
-    def __init__(self, token: str, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, token: str, now: Callable[[], float] = time.time, *, node_token: str | None = None
+    ) -> None:
         self._token = token
+        self._node_token = node_token
         self._now = now
         self._used: dict[str, float] = {}
         self.cookie = keyed_hash(token, "cookie", "page")
 
     def is_token(self, text: str) -> bool:
         return _equal(text, self._token)
+
+    def is_node(self, text: str) -> bool:
+        """Whether this is the token of other nodes of the team, which is good for calls of the service only."""
+        return self._node_token is not None and _equal(text, self._node_token)
 
     def is_cookie(self, text: str) -> bool:
         return _equal(text, self.cookie)

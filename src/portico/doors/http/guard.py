@@ -78,7 +78,8 @@ class RequestGuard:
     def require_program_or_page(self, request: HttpRequest) -> None:
         """Require the token, or the cookie on a call of the page itself."""
         if request.headers("authorization"):
-            self.require_token(request)
+            if not self._credentials.is_node(bearer_token(request) or ""):
+                self.require_token(request)
         elif not any(self._credentials.is_cookie(value) for value in _cookies(request)):
             raise unauthenticated("Authentication required: send the server's token as a bearer token.")
         elif not _from_own_page(request):

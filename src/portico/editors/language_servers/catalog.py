@@ -70,7 +70,9 @@ _KNOWN = (
         languages={".rs": "rust"},
         # With rustup it is quicker to have: rustup component add rust-analyzer
         recipe=InstallRecipe(tool="cargo", packages=("ra_ap_rust-analyzer@0.0.330",)),
-        hint="Quicker, with rustup: rustup component add rust-analyzer",
+        hint="Quicker, with rustup: rustup component add rust-analyzer. On Debian 13 or later: apt install rust-analyzer",
+        # cargo would check the whole project after each change, and tell of an older one. The build tools do that.
+        settings={"rust-analyzer": {"checkOnSave": False}},
         # Build scripts and procedural macros are programs of the folder.
         untrusted_settings=None,
         project_files=("Cargo.toml", "Cargo.lock", "rust-project.json"),

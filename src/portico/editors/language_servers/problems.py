@@ -41,7 +41,7 @@ async def current_diagnostics(
             while found is None:
                 options = server.capabilities.options(_PULL)
                 if options is not None:
-                    return await _pull(server, document, options.get("identifier"))
+                    return await _pull_when_settled(server, document, options.get("identifier"))
                 found = await _await_push(server, document)
             return found
     except TimeoutError:
@@ -74,6 +74,19 @@ def not_known(server: LanguageServer, path: Path) -> str:
     doing = server.progress.describe()
     still = f"{server.name} is still {doing}." if doing else f"{server.name} has not finished checking it."
     return f"Not known yet: the problems of {path.name}. {still} Ask again."
+
+
+async def _pull_when_settled(
+    server: LanguageServer, document: OpenDocument, identifier: str | None
+) -> list[Raw] | None:
+    """Ask; and once more if the server was still reading the project. None if it does not finish in time.
+
+    Until it has read the project, a server may find nothing wrong with a file, or more than there is.
+    """
+    found = await _pull(server, document, identifier)
+    if server.spec.ready_words or server.progress.describe() is None:
+        return found
+    return await _pull(server, document, identifier) if await server.progress.settle() else None
 
 
 async def _pull(server: LanguageServer, document: OpenDocument, identifier: str | None) -> list[Raw]:

@@ -161,7 +161,9 @@ class LanguageServer:
             async with asyncio.timeout(seconds):
                 return await self._request(method, params)
         except TimeoutError as error:
-            raise LanguageServerFailed(f"{self.name} did not answer within {seconds:g} s.") from error
+            doing = self.progress.describe()
+            still = f" It is still {doing}. Ask again later." if doing else ""
+            raise LanguageServerFailed(f"{self.name} did not answer within {seconds:g} s.{still}") from error
         except RpcError as error:
             raise LanguageServerFailed(f"{self.name} cannot answer this: {error.reason}") from error
         except ConnectionLost as error:

@@ -30,7 +30,7 @@ async def recover(ports: Ports, *, skip_failures: bool) -> list[SessionId]:
     recovered, failure = [], None
     for session_id in await ports.store.active_sessions():
         try:
-            if await _recover_session(ports, session_id):
+            if await recover_session(ports, session_id):
                 recovered.append(session_id)
         except StoreFailed as error:
             log.warning("session %s was not recovered: %s", session_id, error.message)
@@ -40,8 +40,9 @@ async def recover(ports: Ports, *, skip_failures: bool) -> list[SessionId]:
     return recovered
 
 
-async def _recover_session(ports: Ports, session_id: SessionId) -> bool:
-    lease = ports.store.lease(session_lease_name(session_id), "recovery")
+async def recover_session(ports: Ports, session_id: SessionId) -> bool:
+    """Interrupt the turn of a session whose process is gone; False if it is open, or has no turn."""
+    lease = await ports.store.lease(session_lease_name(session_id), "recovery")
     if lease is None:
         return False
     try:

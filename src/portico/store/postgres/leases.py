@@ -3,16 +3,22 @@
 A lease expires when its process no longer renews it. The next holder gets the next epoch, and appends of the
 former holder are refused by their epoch, however late they come. Only the clock of the database counts.
 
-The port asks for leases without waiting, so they have a connection of their own, for queries of a few milliseconds.
+Leases have a connection and a thread of their own, so that the event loop never waits for a query.
 """
 
+import asyncio
 import hashlib
 import logging
 import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import psycopg
 
+from portico.domain.errors import StoreFailed
+from portico.sessions.leases import runs_session
 from portico.store.postgres.connection import Connection
 from portico.store.postgres.errors import database_failure, is_lost
 
@@ -20,17 +26,18 @@ _LONGEST_HOLDER = 4096
 _CONNECT_SECONDS = 10
 
 _TAKE = """
-    INSERT INTO leases (name, owner, holder, epoch, expires_at)
-    VALUES (%(name)s, %(owner)s, %(holder)s, 1, now() + make_interval(secs => %(seconds)s))
+    INSERT INTO leases (name, owner, holder, epoch, expires_at, node)
+    VALUES (%(name)s, %(owner)s, %(holder)s, 1, now() + make_interval(secs => %(seconds)s), %(node)s)
     ON CONFLICT (name) DO UPDATE SET
-        owner = EXCLUDED.owner, holder = EXCLUDED.holder, epoch = leases.epoch + 1, expires_at = EXCLUDED.expires_at
+        owner = EXCLUDED.owner, holder = EXCLUDED.holder, epoch = leases.epoch + 1, expires_at = EXCLUDED.expires_at,
+        node = CASE WHEN %(runs_session)s THEN EXCLUDED.node ELSE leases.node END
     WHERE leases.owner = '' OR leases.expires_at < now()
     RETURNING epoch
 """
 _RENEW = """
-    UPDATE leases SET expires_at = now() + make_interval(secs => %s) WHERE owner = %s
+    UPDATE leases SET expires_at = now() + make_interval(secs => %s) WHERE owner = %s RETURNING name, epoch
 """
-# The row stays, since its epoch must go on growing.
+# The row stays, since its epoch must go on growing, and tells on which node a session was last.
 _RELEASE = "UPDATE leases SET owner = '', holder = '' WHERE name = %s AND owner = %s AND epoch = %s"
 _HOLDER = "SELECT holder FROM leases WHERE name = %s AND owner <> '' AND expires_at >= now()"
 _EPOCHS = "SELECT name, owner, epoch FROM leases WHERE name = ANY(%s) ORDER BY name FOR SHARE"
@@ -45,6 +52,8 @@ class DatabaseLease:
         self._leases = leases
         self.name = name
         self.epoch = epoch
+        self.is_lost = False
+        """Whether it was seen, when it should be renewed, that another process has it."""
 
     def release(self) -> None:
         """May be called again."""
@@ -52,62 +61,91 @@ class DatabaseLease:
 
 
 class DatabaseLeases:
-    """The leases of one process, renewed by a thread until they are released."""
+    """The leases of one process, renewed by a thread until they are released. `node` is its name, if it is a node."""
 
-    def __init__(self, url: str, owner: str, *, seconds: float) -> None:
+    def __init__(self, url: str, owner: str, *, seconds: float, node: str = "") -> None:
         self._url = url
         self._owner = owner
         self._seconds = seconds
+        self._node = node
         self._held: dict[bytes, DatabaseLease] = {}
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._ended = threading.Event()
         self._renewal: threading.Thread | None = None
+        self._queries: ThreadPoolExecutor | None = None
 
     def open(self) -> None:
         self._ended.clear()
+        self._queries = ThreadPoolExecutor(1, thread_name_prefix="portico-lease-queries")
         self._renewal = threading.Thread(target=self._renew_all, name="portico-leases", daemon=True)
         self._renewal.start()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Release all leases. May be called again."""
         renewal, self._renewal = self._renewal, None
-        if renewal is None:
+        queries, self._queries = self._queries, None
+        if renewal is None or queries is None:
             return
         self._ended.set()
+        await asyncio.to_thread(self._close, renewal, queries)
+
+    async def take(self, name: str, holder: str) -> DatabaseLease | None:
+        """The named lease, or None while another holder has it."""
+        taking = self._submit(partial(self._take, name, holder))
+        try:
+            return await asyncio.wrap_future(taking)
+        except asyncio.CancelledError:
+            # It may be taken all the same, and nothing would ever release it.
+            taking.add_done_callback(_release_taken)
+            raise
+
+    async def holder(self, name: str) -> str | None:
+        """The holder of the named lease; None if it is free."""
+        rows = await asyncio.wrap_future(self._submit(partial(self._fetch, _HOLDER, (lease_key(name),))))
+        return bytes(rows[0][0]).decode(errors="replace") if rows else None
+
+    def give_back(self, lease: DatabaseLease) -> None:
+        """Release a lease, after the queries that wait already. If that fails, it expires."""
+        if self._held.get(lease.name) is not lease:
+            return
+        del self._held[lease.name]
+        if self._queries is not None:  # Else it was released by `close`.
+            self._release(lease, self._queries)
+
+    def _submit(self, query: "partial[Any]") -> "Future[Any]":
+        if self._queries is None:
+            raise StoreFailed("The log is not open.")
+        return self._queries.submit(query)
+
+    def _close(self, renewal: threading.Thread, queries: ThreadPoolExecutor) -> None:
         renewal.join()
         for lease in list(self._held.values()):
-            try:
-                lease.release()
-            except Exception as error:  # noqa: BLE001 - the lease expires by itself
-                log.info("a lease could not be released: %s", error)
+            del self._held[lease.name]
+            self._release(lease, queries)
+        queries.shutdown(wait=True)
         with self._lock:
             self._drop()
 
-    def take(self, name: str, holder: str) -> DatabaseLease | None:
-        """The named lease, or None while another holder has it."""
+    def _release(self, lease: DatabaseLease, queries: ThreadPoolExecutor) -> None:
+        release = partial(self._fetch, _RELEASE, (lease.name, self._owner, lease.epoch))
+        queries.submit(release).add_done_callback(_log_failure)
+
+    def _take(self, name: str, holder: str) -> DatabaseLease | None:
         key = lease_key(name)
         values = {
             "name": key,
             "owner": self._owner,
             "holder": holder.encode(errors="replace")[:_LONGEST_HOLDER],
             "seconds": self._seconds,
+            "node": self._node,
+            "runs_session": runs_session(holder),
         }
-        row = self._fetch(_TAKE, values)
-        if row is None:
+        rows = self._fetch(_TAKE, values)
+        if not rows:
             return None
-        self._held[key] = lease = DatabaseLease(self, key, row[0])
+        self._held[key] = lease = DatabaseLease(self, key, rows[0][0])
         return lease
-
-    def holder(self, name: str) -> str | None:
-        """The holder of the named lease; None if it is free."""
-        row = self._fetch(_HOLDER, (lease_key(name),))
-        return None if row is None else bytes(row[0]).decode(errors="replace")
-
-    def give_back(self, lease: DatabaseLease) -> None:
-        if self._held.get(lease.name) is lease:
-            del self._held[lease.name]
-            self._fetch(_RELEASE, (lease.name, self._owner, lease.epoch))
 
     async def find_lost(self, connection: Connection, names: list[bytes]) -> frozenset[bytes]:
         """Those of the named leases that this process took and another one has taken since.
@@ -123,14 +161,22 @@ class DatabaseLeases:
 
     def _renew_all(self) -> None:
         while not self._ended.wait(self._seconds / 3):
-            if self._held:
+            held = dict(self._held)
+            if held:
                 try:
-                    self._fetch(_RENEW, (self._seconds, self._owner))
+                    renewed = {
+                        bytes(name): epoch
+                        for name, epoch in self._fetch(_RENEW, (self._seconds, self._owner))
+                    }
                 except Exception as error:  # noqa: BLE001 - top level of a thread: it tries again
                     log.warning("the leases could not be renewed: %s", error)
+                    continue
+                for name, lease in held.items():
+                    if renewed.get(name) != lease.epoch and self._held.get(name) is lease:
+                        lease.is_lost = True
 
-    def _fetch(self, query: str, values: Any) -> tuple[Any, ...] | None:
-        """The first row, if any. A lost connection is opened again once, since every query here may be repeated."""
+    def _fetch(self, query: str, values: Any) -> Sequence[tuple[Any, ...]]:
+        """All rows. A lost connection is opened again once, since every query here may be repeated."""
         with self._lock:
             try:
                 return self._execute(query, values)
@@ -143,7 +189,7 @@ class DatabaseLeases:
             except psycopg.Error as error:
                 raise database_failure(error) from error
 
-    def _execute(self, query: str, values: Any) -> tuple[Any, ...] | None:
+    def _execute(self, query: str, values: Any) -> Sequence[tuple[Any, ...]]:
         if self._connection is None:
             self._connection = psycopg.connect(
                 self._url,
@@ -152,12 +198,22 @@ class DatabaseLeases:
                 application_name="portico leases",
             )
         cursor = self._connection.execute(query.encode(), values)
-        return cursor.fetchone() if cursor.description else None
+        return cursor.fetchall() if cursor.description else ()
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+
+def _release_taken(taking: "Future[DatabaseLease | None]") -> None:
+    if not taking.cancelled() and taking.exception() is None and (lease := taking.result()) is not None:
+        lease.release()
+
+
+def _log_failure(release: "Future[Any]") -> None:
+    if (error := release.exception()) is not None:
+        log.info("a lease could not be released: %s", error)
 
 
 def lease_key(name: str) -> bytes:

@@ -62,7 +62,26 @@ _INITIAL = (
     """,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_INITIAL,)
+# Machines that run sessions. Each session has a node, where its working tree is: the last one that ran it.
+_NODES = (
+    """
+    CREATE TABLE nodes (
+        name TEXT PRIMARY KEY,
+        owner TEXT NOT NULL,
+        home TEXT NOT NULL,
+        about BYTEA NOT NULL,
+        sessions BIGINT NOT NULL,
+        draining BOOLEAN NOT NULL,
+        drained BOOLEAN NOT NULL,
+        seen_at TIMESTAMPTZ NOT NULL
+    )
+    """,
+    # The secret by which nodes know each other. Who can read the database is trusted with it.
+    "CREATE TABLE cluster (id BIGINT PRIMARY KEY, secret TEXT NOT NULL)",
+    "ALTER TABLE leases ADD COLUMN node TEXT NOT NULL DEFAULT ''",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_INITIAL, _NODES)
 
 
 async def migrate(connection: Connection) -> None:

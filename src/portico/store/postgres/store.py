@@ -22,13 +22,14 @@ from portico.store.postgres.commits import DatabaseCommits
 from portico.store.postgres.connection import Connection, DatabaseConnection
 from portico.store.postgres.leases import DatabaseLease, DatabaseLeases
 from portico.store.postgres.migrations import migrate, require_known_schema
+from portico.store.postgres.nodes import DatabaseNodes
 from portico.store.postgres.verification import find_problems
 from portico.store.progress import LogLoss
 from portico.store.rows import event_row
 from portico.store.search_index import SearchIndex
 
 _PATIENCE = 30.0
-_LEASE_SECONDS = 30.0
+LEASE_SECONDS = 30.0
 _BUSY_SECONDS = 5.0
 _SHARDS = 64
 _MOST_STARTS = 5
@@ -38,11 +39,18 @@ class PostgresStore:
     """Implements `sessions.ports.Store` in a database.
 
     The full-text index is made from the log and is kept in `folder` on this machine. `patience` is for how many seconds
-    a lost database is waited for; a lease lasts `lease_seconds` after its process is gone.
+    a lost database is waited for; a lease lasts `lease_seconds` after its process is gone. `node` is the name of this
+    process, if it is a node.
     """
 
     def __init__(
-        self, url: str, folder: Path, *, patience: float = _PATIENCE, lease_seconds: float = _LEASE_SECONDS
+        self,
+        url: str,
+        folder: Path,
+        *,
+        patience: float = _PATIENCE,
+        lease_seconds: float = LEASE_SECONDS,
+        node: str = "",
     ) -> None:
         self.losses: Sequence[LogLoss] = ()
         """Always empty: what a database has lost is known to its own tools."""
@@ -53,7 +61,9 @@ class PostgresStore:
         self._shard = zlib.crc32(owner.encode()) % _SHARDS
         self._writer = DatabaseConnection(url, patience=patience)
         self._reader = DatabaseConnection(url, patience=patience)
-        self._leases = DatabaseLeases(url, owner, seconds=lease_seconds)
+        self._leases = DatabaseLeases(url, owner, seconds=lease_seconds, node=node)
+        self._node_connection = DatabaseConnection(url, patience=patience)
+        self._nodes = DatabaseNodes(self._node_connection, owner, seconds=lease_seconds)
         self._commits = DatabaseCommits(self._writer, self._leases, self._shard)
         self._search_index = SearchIndex(folder / "search-team.db", self, busy_seconds=_BUSY_SECONDS)
 
@@ -78,9 +88,10 @@ class PostgresStore:
         """Finish queued work, release all leases, then disconnect. May be called again."""
         try:
             await self._commits.close()
-            self._leases.close()
+            await self._leases.close()
             await self._search_index.close()
         finally:
+            await self._node_connection.close()
             await self._reader.close()
             await self._writer.close()
 
@@ -201,11 +212,16 @@ class PostgresStore:
     async def accept_losses(self) -> None:
         """Nothing to accept: what a database has lost is known to its own tools."""
 
-    def lease(self, name: str, holder: str) -> DatabaseLease | None:
-        return self._leases.take(name, holder)
+    async def lease(self, name: str, holder: str) -> DatabaseLease | None:
+        return await self._leases.take(name, holder)
 
-    def lease_holder(self, name: str) -> str | None:
-        return self._leases.holder(name)
+    async def lease_holder(self, name: str) -> str | None:
+        return await self._leases.holder(name)
+
+    async def open_nodes(self) -> DatabaseNodes:
+        """The nodes of this database, on a connection of their own."""
+        await self._node_connection.open()
+        return self._nodes
 
     async def _migrate(self) -> None:
         for left in reversed(range(_MOST_STARTS)):
