@@ -73,6 +73,7 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/generate_acp.py --check
+	$(BIN)/python scripts/generate_ahp.py --check
 	$(BIN)/python scripts/generate_proto.py --check
 	cd $(WEB) && npx prettier --check --cache --log-level warn . && npx eslint --cache . && npx tsc
 	cd $(WEB) && node scripts/check-names.mjs src ../$(EDITOR)/src

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_LINES = 400
 
 # Generated code keeps the names of its source.
-GENERATED = ("acp/_schema.py", "api/")
+GENERATED = ("acp/_schema.py", "api/", "doors/ahp/_schema.py")
 
 # Classes of one name that a reader cannot confuse, each with its reason: none at present.
 SAME_NAME_ALLOWED: dict[str, str] = {}

@@ -164,14 +164,19 @@ def write_page(root: Path, layers: Sequence[Sequence[str]], walks: Sequence[Walk
         "`python scripts/trace_turn.py` prints every module of both ways.",
         "",
     ]
-    lines += ["| | modules | packages | visits | re-entries |", "|---|---|---|---|---|"]
+    lines += [
+        "| | modules | packages | visits and re-entries, as it reads | as it ran |",
+        "|---|---|---|---|---|",
+    ]
     for walk in walks:
-        numbers = (len(walk.arrivals), len(walk.packages), len(walk.visits), walk.re_entries)
-        lines.append(f"| {walk.name} | {' | '.join(map(str, numbers))} |")
+        cells = [str(len(walk.arrivals)), str(len(walk.packages))]
+        cells += [f"{one.visits}, {one.re_entries}" for one in (walk.as_it_reads, walk.as_it_ran)]
+        lines.append(f"| {walk.name} | {' | '.join(cells)} |")
     lines += [
         "",
         (
-            "A visit is a stay in one package; a re-entry is a visit to a package that the turn had left. The library "
+            "A visit is a stay in one package; a re-entry is a visit to a package that the turn had left. As it reads, "
+            "each module stands below the one that led to it; as it ran, tasks and threads alternate. The library "
             "packages at the bottom, which everything uses, are not counted."
         ),
     ]

@@ -1,4 +1,4 @@
-"""Trace one real prompt through Portico, and print the modules it reaches in the order of their first call.
+"""Trace one real prompt through Portico, and print the modules it reaches, each below the one that led there.
 
     python scripts/trace_turn.py                    both walks, as text
     python scripts/trace_turn.py --json FILE        the same, for scripts/draw_architecture.py
@@ -7,14 +7,16 @@
 
 Two walks are traced, each a `/write` by Porter in proposal mode: `host` is a new session of `portico serve`, from
 StartSession to the end of its first turn; `exec` is `portico exec` from its first line to its last. A *visit* is a
-stay in one package; a *re-entry* is a visit to a package that the walk had left. Visits follow time, so a call that
-returns, and work of another task or thread, count as well. A *crossing* is the first call of a module by one of another
-package: what a reader follows from file to file. Not counted: code that runs while a module is being imported,
-generated code, and the packages that every other one uses like a library.
+stay in one package; a *re-entry* is a visit to a package that the walk had left. They are counted in two orders. *As it
+ran* is the order of the first calls, in which tasks and threads that run at the same time alternate. *As it reads* puts
+each module below the one that led to it, through tasks and threads too: the order in which a reader opens the files. A
+*crossing* is the first call of a module by one of another package. Not counted: code that runs while a module is being
+imported, generated code, and the packages that every other one uses like a library.
 """
 
 import argparse
 import asyncio
+import contextvars
 import http.client
 import json
 import os
@@ -25,7 +27,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -40,6 +45,9 @@ GENERATED = ("api/v1/", "acp/_schema", "doors/connect/generated/")
 
 _EVENT_LOOP = asyncio.events.__file__
 """Below it on the stack is the command that runs the loop, not what led to the call."""
+
+_ORIGIN: ContextVar[str | None] = ContextVar("origin", default=None)
+"""The module that ran last in this context; a task or a thread begins with that of the code that starts it."""
 
 
 class Arrival(NamedTuple):
@@ -64,10 +72,27 @@ class Walk(NamedTuple):
         return {arrival.package for arrival in self.arrivals}
 
     @property
-    def visits(self) -> list[str]:
-        """The packages in order, neighbours of one package taken together."""
-        names = [arrival.package for arrival in self.arrivals]
-        return [name for at, name in enumerate(names) if at == 0 or names[at - 1] != name]
+    def as_it_ran(self) -> "Length":
+        return _length([arrival.module for arrival in self.arrivals])
+
+    @property
+    def as_it_reads(self) -> "Length":
+        return _length([module for _, module in self.tree])
+
+    @property
+    def tree(self) -> list[tuple[int, str]]:
+        """Every module with its depth below the one that led to it; what no module led to is at depth 0."""
+        known = {arrival.module for arrival in self.arrivals}
+        led_to: dict[str | None, list[str]] = {}
+        for module, caller in self.arrivals:
+            led_to.setdefault(caller if caller in known else None, []).append(module)
+        order: list[tuple[int, str]] = []
+        waiting = [(0, module) for module in reversed(led_to.get(None, []))]
+        while waiting:
+            depth, module = waiting.pop()
+            order.append((depth, module))
+            waiting += [(depth + 1, one) for one in reversed(led_to.get(module, []))]
+        return order
 
     @property
     def crossings(self) -> int:
@@ -76,9 +101,16 @@ class Walk(NamedTuple):
             caller not in ("", one.package) for caller, one in zip(callers, self.arrivals, strict=True)
         )
 
-    @property
-    def re_entries(self) -> int:
-        return len(self.visits) - len(self.packages)
+
+class Length(NamedTuple):
+    visits: int
+    re_entries: int
+
+
+def _length(modules: list[str]) -> Length:
+    packages = [module.partition("/")[0] for module in modules]
+    visits = sum(at == 0 or packages[at - 1] != package for at, package in enumerate(packages))
+    return Length(visits, visits - len(set(packages)))
 
 
 class Recorder:
@@ -90,6 +122,7 @@ class Recorder:
 
     def start(self, *_: object) -> None:
         self._found.clear()
+        self._follow_threads()
         threading.setprofile(self)
         sys.setprofile(self)
 
@@ -105,20 +138,44 @@ class Recorder:
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         file = frame.f_code.co_filename
-        is_new = event == "call" and file not in self._found and file.startswith(self._package)
-        if is_new and not _is_import(frame):
+        if event != "call" or not self._is_counted(file):
+            return
+        if file not in self._found and not _is_import(frame):
             self._found[file] = self._caller(frame)
+        _ORIGIN.set(file)
 
     def _caller(self, frame: FrameType) -> str | None:
+        """The module that led to this call: further down the stack, or where the task or thread was started."""
         caller = frame.f_back
-        while caller is not None:
+        while caller is not None and caller.f_code.co_filename != _EVENT_LOOP:
             file = caller.f_code.co_filename
-            if file == _EVENT_LOOP:
-                return None
-            if file != frame.f_code.co_filename and file.startswith(self._package):
+            if file != frame.f_code.co_filename and self._is_counted(file):
                 return file
             caller = caller.f_back
-        return None
+        origin = _ORIGIN.get()
+        return None if origin == frame.f_code.co_filename else origin
+
+    def _is_counted(self, file: str) -> bool:
+        """Whether a file is ours, and not of a library package."""
+        if not file.startswith(self._package):
+            return False
+        return self._name(file).partition("/")[0] not in LIBRARIES
+
+    def _follow_threads(self) -> None:
+        """Have work that is given to a thread remember where it comes from. Tasks do so by themselves."""
+        submit = ThreadPoolExecutor.submit
+
+        def submit_with_context(pool: ThreadPoolExecutor, work: Any, /, *args: Any, **named: Any) -> Any:
+            return submit(pool, contextvars.copy_context().run, work, *args, **named)
+
+        ThreadPoolExecutor.submit = submit_with_context  # type: ignore[assignment, method-assign]
+        start = threading.Thread.start
+
+        def start_with_context(thread: threading.Thread) -> None:
+            thread.run = partial(contextvars.copy_context().run, thread.run)  # type: ignore[method-assign]
+            start(thread)
+
+        threading.Thread.start = start_with_context  # type: ignore[assignment, method-assign]
 
     def _name(self, file: str) -> str:
         return file.removeprefix(self._package).removesuffix(".py").replace(os.sep, "/")
@@ -241,11 +298,11 @@ def _call(port: int, token: str, method: str, request: Mapping[str, str], *, str
 
 def _print(walk: Walk) -> None:
     print(f"{walk.name}: {len(walk.arrivals)} modules in {len(walk.packages)} packages")
-    print(f"  {len(walk.visits)} visits, {walk.re_entries} re-entries, {walk.crossings} crossings")
-    before = None
-    for arrival in walk.arrivals:
-        print(f"  {arrival.package if arrival.package != before else '':<12} {arrival.module}")
-        before = arrival.package
+    print(f"  as it ran: {walk.as_it_ran.visits} visits, {walk.as_it_ran.re_entries} re-entries")
+    print(f"  as it reads: {walk.as_it_reads.visits} visits, {walk.as_it_reads.re_entries} re-entries")
+    print(f"  {walk.crossings} crossings")
+    for depth, module in walk.tree:
+        print(f"  {'  ' * depth}{module}")
 
 
 def main() -> int:

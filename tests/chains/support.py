@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from portico.chains.component_registry import BuiltInComponent, ComponentRegistry
 from portico.chains.options import ChainParts
 from portico.chains.plan import ChainPlan
 from portico.components.component import Component, ComponentContext
 from portico.components.editor.component import EditorComponent
-from portico.components.registry import BuiltInComponent, ComponentRegistry
 from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
 from portico.conductor.mcp_bridge.server_proxy import McpProxy

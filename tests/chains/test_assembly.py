@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from portico.chains.component_registry import ComponentSwitches
 from portico.chains.options import ChainOptions, ChainParts
 from portico.chains.reviews import open_reviews
-from portico.components.registry import ComponentSwitches
 from portico.processes.clock import SystemClock
 from tests.chains.support import Json, planned, registry
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from portico.chains.component_registry import ComponentSwitches
 from portico.chains.options import ChainOptions, ChainParts
 from portico.components.component import Component, ComponentContext
-from portico.components.registry import ComponentSwitches
 from portico.conductor.proxy import Proxy
 from portico.domain.errors import InvalidInput
 from tests.chains.support import planned, registry

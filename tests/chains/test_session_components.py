@@ -11,10 +11,10 @@ import pytest
 
 from portico.acp import _schema as acp
 from portico.app.host import Host, open_host
+from portico.chains.component_registry import ComponentSwitches
 from portico.chains.component_status import ChainComponents
 from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions, ChainParts
 from portico.components.component import Component, ComponentContext
-from portico.components.registry import ComponentSwitches
 from portico.conductor.proxy import Proxy
 from portico.domain.components import ComponentStatus, SessionComponents
 from portico.domain.errors import InvalidInput

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_model_failures import ask, environ, quick_environ
+from tests.cli.test_review import git
 from tests.support.model_endpoint import Answer, Call, ModelEndpoint, Say
 from tests.support.program import Portico
 from tests.support.serving import Server, detach
@@ -164,3 +165,34 @@ async def test_a_budget_for_one_run_ends_it_as_policy(portico: Portico, flags: t
     error = ran.stream.only("error")
     assert (error["code"], ran.code) == ("BUDGET_EXCEEDED", 1)
     assert flags[0] in error["details"]["suggestion"]
+
+
+@pytest.mark.parametrize("mode", ["direct", "branch"])
+async def test_editor_code_ends_in_a_proposal_that_can_be_applied_in_modes_that_write_at_once(
+    portico: Portico, mode: str
+) -> None:
+    greeting = portico.workspace / "greet.py"
+    greeting.write_text("print('hello')\n")
+    git(portico.workspace, "init", "-q")
+    git(portico.workspace, "add", ".")
+    git(portico.workspace, "commit", "-qm", "first")
+    changes = [
+        {"path": "greet.py", "operation": "update", "new_content": "print('good day')\n"},
+        {"path": "notes.md", "operation": "create", "new_content": "Said.\n"},
+    ]
+    script = (Answer(Call("propose_changes", json.dumps({"changes": changes}))), Answer(Say("Proposed.")))
+    async with ModelEndpoint(*script) as endpoint:
+        flags = ("--mode", mode, "--allow", "edit", "--option", "mode=EDITOR_CODE")
+        ran = await ask(portico, quick_environ(endpoint), *flags, "greet better")
+    assert ran.code == 0, (ran.text, ran.err)
+    result = repr(endpoint.requests[1].body["messages"][-1])
+    assert "ready for the user's review" in result
+    assert greeting.read_text() == "print('hello')\n"
+    proposed = ran.stream.only("proposal_updated")
+    assert [one["path"] for one in proposed["files"]] == ["greet.py", "notes.md"]
+    assert not [one["text"] for one in ran.stream.all("notice") if "not written" in one["text"]]
+
+    applied = await asyncio.to_thread(portico.run, "review", "apply")
+    assert applied.code == 0, applied.err
+    assert greeting.read_text() == "print('good day')\n"
+    assert (portico.workspace / "notes.md").read_text() == "Said.\n"

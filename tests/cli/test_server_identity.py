@@ -11,6 +11,7 @@ import pytest
 
 from portico import __version__
 from portico.config.server_files import ServerFiles
+from tests.cli.test_serve import settings_with_scripted_agent
 from tests.support.program import Portico
 from tests.support.serving import Server, detach, stopped
 from tests.support.waiting import wait_for_file, wait_until
@@ -162,3 +163,49 @@ def test_no_log_and_no_file_but_its_own_has_the_token(portico: Portico, server: 
         if file.is_file() and file != server.token_file:
             assert token.encode() not in file.read_bytes(), file
             assert cookie.encode() not in file.read_bytes(), file
+
+
+def test_a_command_joins_the_server_of_another_home_by_its_token_file(
+    portico: Portico, server: Server, tmp_path: Path
+) -> None:
+    settings_with_scripted_agent(portico)
+    detach(portico)
+    started = server.ask("StartSession", {"workspace": str(portico.workspace), "agent": "scripted"})
+    session = started["session"]["summary"]["sessionId"]
+    mine = {"PORTICO_HOME": str(tmp_path / "mine")}
+    there = ("--token-file", str(server.token_file))
+    told = portico.run(*there, "status", "--api", environ=mine).api
+    assert (told["running"], told["url"]) == (True, server.url)
+    ran = portico.run(*there, "exec", "--api", "--session", session, "say hello", environ=mine)
+    assert ran.code == 0, ran.err
+    assert (ran.api["sessionId"], ran.api["text"]) == (session, "hello")
+    shown = server.ask("GetSession", {"sessionId": session})["session"]["summary"]
+    assert shown["title"] == "say hello"
+    assert portico.run("status", "--api", environ=mine).api == {"status": "ok", "running": False}
+    stop = portico.run(f"--token-file={server.token_file}", "stop", environ=mine)
+    assert stop.code == 0, stop.err
+    assert not server.answers()
+
+
+@pytest.mark.parametrize(
+    ("given", "mode", "record", "complaint"),
+    [
+        ("", 0o600, True, "--token-file needs a file"),
+        ("other.token", 0o600, True, "is not the token file of a server"),
+        ("missing/server.token", 0o600, True, "is not the token file of a server"),
+        ("server.token", 0o600, False, "server.json is missing or invalid"),
+        ("server.token", 0o644, True, "other users can read it"),
+    ],
+)
+def test_a_token_file_that_cannot_be_used_is_refused_with_the_reason(
+    portico: Portico, tmp_path: Path, given: str, mode: int, record: bool, complaint: str
+) -> None:
+    for name in ("server.token", "other.token"):
+        (tmp_path / name).write_text("a-token\n")
+        (tmp_path / name).chmod(mode)
+    if record:
+        about = {"pid": 1, "port": 1, "version": "0", "started_at": "", "token_file": ""}
+        (tmp_path / "server.json").write_text(json.dumps(about))
+    ran = portico.run("--token-file", str(tmp_path / given) if given else "", "status")
+    assert ran.code == 5
+    assert complaint in ran.err

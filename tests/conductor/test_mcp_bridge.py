@@ -13,10 +13,10 @@ from msgspec import Raw
 from portico.conductor.mcp_bridge.bridge import McpBridge
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
 from portico.conductor.mcp_bridge.shim_listener import ShimListener
-from portico.conductor.mcp_bridge.stdio_shim import TOKEN_VARIABLE
 from portico.mcp.protocol import RESOURCE_LIMIT
 from portico.mcp.server_connection import MOST_ACTIVE, McpServerConnection, OnNotification, ServerBackend
 from portico.mcp.stdio_server import McpStdioServer
+from portico.processes.stdio_shim import TOKEN_VARIABLE
 from portico.rpc.framing import MAX_LINE
 from portico.rpc.messages import RequestId, RpcError
 from portico.rpc.streams import ByteStream, memory_pair

@@ -36,10 +36,13 @@ class Places:
         return path
 
     @property
-    def entries(self) -> list[CatalogEntry]:
+    def all_entries(self) -> list[CatalogEntry]:
         environ = {"PORTICO_HOME": str(self.top / "home")}
-        found = open_prompts(self.workspace, environ, self.cache).catalog.entries()
-        return [one for one in found if one.origin != "built-in" or one.hidden_by]
+        return open_prompts(self.workspace, environ, self.cache).catalog.entries()
+
+    @property
+    def entries(self) -> list[CatalogEntry]:
+        return [one for one in self.all_entries if one.origin != "built-in" or one.hidden_by]
 
     @property
     def names(self) -> list[tuple[str, str]]:
@@ -156,6 +159,26 @@ def test_a_file_that_could_not_be_read_is_tried_again_though_it_has_not_changed(
         failing.setattr("portico.files.real_path.read", fail)
         assert "a" in {one.name for one in places.entries if one.problem}
     assert [one.prompt.text for one in places.entries if one.prompt] == ["one"]
+
+
+def test_a_list_is_made_again_only_when_a_file_came_changed_or_went(places: Places) -> None:
+    folder = places.workspace / ".portico" / "prompts"
+    first, second = places.write(folder / "first.md", "one"), places.write(folder / "second.md")
+    listed = places.all_entries
+    assert places.all_entries is listed
+
+    places.write(first, "another text")
+    changed = places.all_entries
+    assert [one.prompt.text for one in changed if one.prompt and one.name == "first"] == ["another text"]
+    assert places.all_entries is changed
+
+    second.unlink()
+    assert "second" not in {one.name for one in places.all_entries}
+    (folder / "linked.md").symlink_to(first)
+    assert "linked" in {one.name for one in places.all_entries}
+    assert (
+        places.all_entries is not places.all_entries
+    )  # A link is read each time: its file may be another one.
 
 
 def test_a_full_cache_starts_over(places: Places) -> None:

@@ -15,6 +15,9 @@ from portico.conductor.permissions.broker import PermissionBroker
 from portico.conductor.permissions.policy import PermissionPolicy
 from portico.domain import codecs
 from portico.domain.events import ProposalUpdated
+from portico.domain.ids import SessionId
+from portico.review.acp.editor_sessions import EditorSessions
+from portico.review.acp.proposal_requests import EditorReviews, ProposalRequests
 from portico.review.service import ReviewService
 from portico.testing import ManualClock
 from tests.conductor.mcp_support import HANDSHAKE, ask, call, frame, started
@@ -34,17 +37,22 @@ class Place:
         self.reviews = reviews
         self._server_id = ""
 
-    async def greet(self, *, acp: bool = True, knows_portico: bool = False) -> None:
+    async def greet(self, *, acp: bool = True, knows_portico: bool = False) -> Json:
+        """What the agent is told of its client."""
         hello = KNOWS_PORTICO if knows_portico else {"protocolVersion": 1}
         self.ends.client.send(frame(id=0, method="initialize", params=hello))
         asked = await self.ends.agent.receive()
         capabilities = {"mcpCapabilities": {"acp": acp}}
         self.ends.agent.send(frame(id=asked["id"], result={"agentCapabilities": capabilities}))
         await self.ends.client.receive()
+        told: Json = asked["params"].get("clientCapabilities", {})
+        return told
 
-    async def open(self, *, session: str = SESSION, cwd: Path | None = None) -> list[Json]:
+    async def open(
+        self, *, session: str = SESSION, cwd: Path | None = None, mode: str = "proposal"
+    ) -> list[Json]:
         """The servers that the agent is given for a session."""
-        placed = {"portico": {"session": session, "workspace": str(self.workspace), "mode": "proposal"}}
+        placed = {"portico": {"session": session, "workspace": str(self.workspace), "mode": mode}}
         params = {"cwd": str(cwd or self.workspace), "mcpServers": [], "_meta": placed}
         self.ends.client.send(frame(id=1, method="session/new", params=params))
         asked = await self.ends.agent.receive()
@@ -85,7 +93,15 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
         policy=PermissionPolicy(),
         approvals=FileApprovals(tmp_path / "approvals.json", lambda: 0),
     )
-    async with chain(proposal_tool_proxy(reviews), broker, McpBridge()) as ends:
+    requests = ProposalRequests(
+        EditorReviews(
+            agent="fake",
+            open_reviews=lambda: reviews,
+            open_sessions=lambda: EditorSessions(tmp_path / "editor_sessions"),
+            make_id=lambda: SessionId(SESSION),
+        )
+    )
+    async with chain(proposal_tool_proxy(reviews), requests, broker, McpBridge()) as ends:
         yield Place(ends, workspace, reviews)
 
 
@@ -262,3 +278,78 @@ async def test_an_agent_that_takes_no_servers_over_acp_reaches_the_tool_through_
             arguments = {"changes": [{"path": "a.txt", "operation": "delete"}]}
             await program.ask(3, "tools/call", {"name": "propose_changes", "arguments": arguments})
         assert set(await here.proposed()) == {"a.txt"}
+
+
+CHANGES = [{"path": "a.txt", "operation": "update", "new_content": "one\nTWO\n"}]
+
+
+def porter_asks(here: Place, changes: list[Json]) -> None:
+    params = {"sessionId": "agents-own", "changes": changes}
+    here.ends.agent.send(frame(id="p1", method="_portico/propose_changes", params=params))
+
+
+async def test_porter_proposes_in_a_session_that_writes_directly(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        told = await here.greet(knows_portico=True)
+        assert told["_meta"]["portico"]["proposals"] == 1
+        await here.open(mode="direct")
+        porter_asks(here, CHANGES)
+        heard = await here.ends.client.receive()
+        assert heard["method"] == "_portico/proposal_updated"
+        answer = await here.ends.agent.receive()
+        assert answer["result"] == {"proposalId": heard["params"]["proposalId"], "status": "open"}
+        assert set(await here.proposed()) == {"a.txt"}
+        assert (here.workspace / "a.txt").read_text() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    ("choice", "status", "text"),
+    [
+        ("apply", "applied", "one\nTWO\n"),
+        ("discard", "discarded", "one\ntwo\n"),
+        ("keep", "open", "one\ntwo\n"),
+        (None, "open", "one\ntwo\n"),
+    ],
+)
+async def test_an_editor_without_review_asks_the_person_about_what_porter_proposes(
+    tmp_path: Path, choice: str | None, status: str, text: str
+) -> None:
+    async with place(tmp_path) as here:
+        await here.greet()
+        assert await here.open(session="", mode="direct") == []
+        porter_asks(here, CHANGES)
+        card = await here.ends.client.receive()
+        assert card["params"]["update"]["sessionUpdate"] == "tool_call"
+        question = await here.ends.client.receive()
+        assert question["method"] == "session/request_permission"
+        options = {one["name"].split()[0].lower(): one["optionId"] for one in question["params"]["options"]}
+        outcome = {"outcome": "cancelled"}
+        if choice is not None:
+            outcome = {"outcome": "selected", "optionId": options[choice]}
+        here.ends.client.send(frame(id=question["id"], result={"outcome": outcome}))
+        answer = await here.ends.agent.receive()
+        assert answer["result"]["status"] == status
+        assert (here.workspace / "a.txt").read_text() == text
+        (known,) = EditorSessions(tmp_path / "editor_sessions").all()
+        assert (known.session_id, known.workspace) == (SESSION, str(here.workspace))
+
+
+@pytest.mark.parametrize(
+    ("params", "complaint"),
+    [
+        ({"sessionId": "agents-own", "changes": [{"path": ".env", "operation": "delete"}]}, "secrets"),
+        ({"sessionId": "agents-own", "changes": [{"path": "/etc/passwd", "operation": "delete"}]}, "outside"),
+        ({"sessionId": "another", "changes": CHANGES}, "Unknown session"),
+        ({"sessionId": "agents-own", "changes": [{"operation": "delete"}]}, "path"),
+        ({"sessionId": "agents-own"}, "changes"),
+    ],
+)
+async def test_what_porter_cannot_propose_is_refused_with_the_reason(
+    tmp_path: Path, params: Json, complaint: str
+) -> None:
+    async with place(tmp_path) as here:
+        await here.greet(knows_portico=True)
+        await here.open(mode="direct")
+        answer = await ask(here.ends.agent, "p1", "_portico/propose_changes", params)
+        assert complaint in answer["error"]["message"]
+        assert await here.proposed() == {}

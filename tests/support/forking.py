@@ -31,7 +31,7 @@ IMPORTED = (
     "portico.chains.review_proxies",
     "portico.cli.failure_output",
     "portico.conductor.mcp_bridge.routes",
-    "portico.conductor.mcp_bridge.stdio_shim",
+    "portico.processes.stdio_shim",
     "portico.doors.terminal.render.plain_renderer",
     "portico.doors.terminal.render.session_table",
     "portico.sandbox.backends",

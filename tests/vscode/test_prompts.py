@@ -2,15 +2,17 @@
 
 import re
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from portico.porter.models.offline.model_files import DEFAULT, location, record_path
 from tests.browser.user_environment import House
 from tests.support.model_endpoint import Answer, ModelEndpoint, Say
+from tests.support.offline import have_offline_model
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT
 from tests.vscode.retry import ATTEMPT_MS, persist
@@ -138,6 +140,39 @@ async def test_a_prompt_runs_on_a_file_and_its_answer_comes_beside_it(
     wait_until(lambda: saved.read_text().endswith("Ahoi, Mannschaft!\n"), "all of the answer")
     assert 'prompt: "hail"' in saved.read_text()
     saved.unlink()
+
+
+@pytest.fixture
+def offline(house: House) -> Iterator[str]:
+    """The real offline model, as the user has it."""
+    have_offline_model(house.environ())
+    yield f"offline:{DEFAULT.name}"
+    location(DEFAULT, house.environ()).unlink()
+    record_path(DEFAULT.name, house.environ()).unlink()
+
+
+async def test_the_offline_model_answers_a_prompt_on_the_selection(
+    window: Workbench, endpoint: ModelEndpoint, offline: str
+) -> None:
+    await window.open_file("boats.py")
+    await window.select_all()
+    await window.command("Portico: Run Prompt on Selection")
+    await step(window, "Run Prompt on Selection", "hail")
+    await step(window, "hail: language (1/2)", "English")
+    await step(window, "hail: tone (2/2)", "brief")
+    await window.pick("Change Model…")
+    await window.pick(offline)
+    await step(window, "hail: Run")
+
+    beside = window.page.locator(".editor-group-container").nth(1).locator(".view-lines")
+    await expect(beside).to_contain_text(re.compile(r"\w{2,}"))
+    told = await window.told(f"hail finished ({offline}")
+    await expect(told.get_by_text("Compare with Source", exact=True)).to_be_visible()
+    await window.page.screenshot(path=OUTPUT / "prompt-offline.png")
+    await window.answer("hail finished", "Show Provenance")
+    shown = window.page.locator(".view-lines").filter(has_text="fingerprint")
+    await expect(shown.first).to_contain_text(f'"model": "{offline}"')
+    assert endpoint.requests == []
 
 
 async def test_a_run_on_the_selection_is_cancelled_and_keeps_half_of_its_answer(

@@ -22,6 +22,9 @@ SESSION_LEFT = "_portico/session_left"
 PROPOSAL_UPDATED = "_portico/proposal_updated"
 """Its parameters are the event of that name, and `sessionId`."""
 
+PROPOSE_CHANGES = "_portico/propose_changes"
+"""Asks the chain to keep changes as a proposal, whatever the review mode. For Porter, which is told that it may."""
+
 TODOS = "_portico/todos"
 """The person's list of things to do, for an agent that takes it."""
 
@@ -38,6 +41,8 @@ class PorticoCapabilities(msgspec.Struct, frozen=True, omit_defaults=True):
     permissions: int = 0
     broker: int = 0
     """Added by the permission broker, for Porter."""
+    proposals: int = 0
+    """Added by the proxy that answers `_portico/propose_changes`, for Porter."""
 
 
 class AgentExtensions(msgspec.Struct, frozen=True):
@@ -110,6 +115,14 @@ class StoppedTool(schema.Wire, frozen=True, kw_only=True):
 
     session_id: str
     tool_call_id: str
+
+
+class KeptProposal(schema.Wire, frozen=True, kw_only=True):
+    """The answer to `_portico/propose_changes`. An editor's person may have decided on it by then."""
+
+    proposal_id: str
+    status: Literal["open", "applied", "discarded"]
+    warnings: tuple[str, ...] = ()
 
 
 class OfferedScopes(msgspec.Struct, frozen=True):

@@ -45,7 +45,7 @@ from portico.sessions.ports import AgentSpec
 if TYPE_CHECKING:
     from portico.app.prompt_catalog import WorkspacePrompts
     from portico.app.served_prompt_run import ServedPromptRun
-    from portico.prompts.catalog import PromptCache
+    from portico.prompts.catalog import CatalogEntry, PromptCache
 
 _FRESH_SECONDS = 3.0
 """Seconds for which a list of files is reused while a person types after an @."""
@@ -68,6 +68,7 @@ class LocalCatalog:
         self._secrets = Secrets(state_folder(environ) / "secrets.json", system_keyring())
         self._removed: set[str] = set()
         self._prompt_cache: PromptCache | None = None
+        self._prompt_list: tuple[list[CatalogEntry], dict[str, str], list[PromptEntry]] | None = None
         self._files: dict[Path, tuple[float, list[str]]] = {}
 
     async def info(self) -> ServerInfo:
@@ -193,7 +194,11 @@ class LocalCatalog:
             from portico.app.prompt_catalog import list_prompts, session_values
 
             prompts = self._prompts(workspace, window)
-            return list_prompts(prompts.catalog, session_values(prompts))
+            found, session = prompts.catalog.entries(), session_values(prompts)
+            kept = self._prompt_list
+            if kept is None or kept[0] is not found or kept[1] != session:
+                kept = self._prompt_list = (found, session, list_prompts(found, session))
+            return kept[2]
 
         return await within_deadline(load)
 

@@ -14,10 +14,10 @@ from portico.app.event_log import chosen_log
 from portico.app.program_log import configure_log
 from portico.chains.built_in_components import find_code_servers, open_components
 from portico.chains.chained_agents import ChainedAgents
+from portico.chains.component_registry import ComponentRegistry
 from portico.chains.component_status import ChainComponents
 from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions, ChainParts
 from portico.chains.reviews import open_reviews
-from portico.components.registry import ComponentRegistry
 from portico.config.paths import state_folder
 from portico.domain.events import AnyPayload, Notice
 from portico.domain.ids import SessionId

@@ -1,6 +1,6 @@
 """Opens the prompt catalog of a workspace, and offers its prompts to the terminal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -48,9 +48,9 @@ def prompt_directories(workspace: Path, config: Path, settings: Settings) -> Ite
     yield PromptDirectory(path=BUILT_IN_FOLDER, origin="built-in", boundary=BUILT_IN_FOLDER)
 
 
-def list_prompts(catalog: PromptCatalog, session: Mapping[str, str]) -> list[PromptEntry]:
+def list_prompts(found: Sequence[CatalogEntry], session: Mapping[str, str]) -> list[PromptEntry]:
     """The prompts for a list, without those hidden by another of the same name. `session` has session variables."""
-    return [_entry(one, session) for one in catalog.entries() if not one.hidden_by]
+    return [_entry(one, session) for one in found if not one.hidden_by]
 
 
 def session_values(prompts: WorkspacePrompts) -> dict[str, str]:

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from portico.chains.component_registry import BuiltInComponent, ComponentRegistry, component_class
 from portico.chains.options import ChainParts
 from portico.components.component import Component
 from portico.components.editor.component import EditorComponent
-from portico.components.registry import BuiltInComponent, ComponentRegistry, component_class
 from portico.config.paths import config_folder
 from portico.config.settings import load_settings
 from portico.files.deadline import within_deadline

@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 
 from portico.acp import _schema as acp
+from portico.chains.component_registry import ComponentChoice, ComponentSwitches
 from portico.chains.options import ChainParts
 from portico.chains.proxy_programs import inherited_switches
 from portico.components.component import ComponentContext, ComponentUnavailable
-from portico.components.registry import ComponentChoice, ComponentSwitches
 from portico.conductor.component_node import START_SECONDS
 from portico.config.paths import config_folder
 from portico.config.settings import Settings, load_settings

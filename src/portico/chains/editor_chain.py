@@ -29,9 +29,9 @@ from portico.sessions.ports import AgentProcess, AgentSpec, EditorProvider
 
 if TYPE_CHECKING:
     from portico.agents.sandbox_policy import SandboxPolicy
+    from portico.chains.component_registry import ComponentRegistry
     from portico.chains.options import ChainOptions
     from portico.chains.plan import ChainPlan
-    from portico.components.registry import ComponentRegistry
     from portico.conductor.tracing.writer import ChainTrace
     from portico.review.service import ReviewService
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from portico.components.registry import ComponentRegistry, ComponentSwitches
+from portico.chains.component_registry import ComponentRegistry, ComponentSwitches
 from portico.conductor.mcp_bridge.bridge import BridgeKind
 from portico.conductor.permissions.grants import SessionGrants
 from portico.domain.reviews import ReviewMode

@@ -18,7 +18,7 @@ From the client's side:
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp.lenient_decoder import decode
 from portico.agents.process import LocalAgentLauncher
+from portico.chains.component_registry import ComponentChoice
 from portico.chains.mcp_servers import ConfiguredServers
 from portico.chains.options import ChainParts
 from portico.chains.permission_policy import approved_as, is_porter, permission_policy
@@ -38,7 +39,6 @@ from portico.chains.proxy_programs import (
     inherited_switches,
 )
 from portico.components.component import AdapterContext, ComponentContext, ComponentUnavailable
-from portico.components.registry import ComponentChoice
 from portico.conductor.component_node import START_SECONDS, ComponentNode
 from portico.conductor.mcp_bridge.bridge import McpBridge
 from portico.conductor.node import ChainNode, ProxyNode
@@ -57,6 +57,9 @@ from portico.sessions.ports import AgentProcess, AgentSpec
 
 if TYPE_CHECKING:
     from portico.conductor.tracing.writer import ChainTrace
+    from portico.domain.ids import SessionId
+    from portico.review.acp.editor_sessions import EditorSessions
+    from portico.review.service import ReviewService
 
 EDITOR_STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
 _PLANNING_SECONDS = 2 * START_SECONDS
@@ -131,6 +134,8 @@ class ChainPlan:
             from portico.chains.review_proxies import review_proxies
 
             self._before += review_proxies(parts, parts.reviews, spec.name, keeps_out)
+        if is_porter(spec, parts.environ):
+            self._before.append(_proposal_requests(parts, spec.name))
 
     async def nodes(self, hello: Raw) -> list[ChainNode]:
         """All nodes, given the parameters of the client's `initialize`."""
@@ -231,3 +236,31 @@ class ChainPlan:
 def _without(what: str, name: str, problem: str, again: str) -> str:
     sentence = problem if problem.endswith((".", "!", "?")) else f"{problem}."
     return f"The {what} {name} is left out. {sentence} {again}"
+
+
+def _proposal_requests(parts: ChainParts, agent: str) -> Proxy:
+    """The proxy by which Porter proposes changes in every review mode. Reviews are loaded with its first request."""
+    from portico.review.acp.proposal_requests import EditorReviews, ProposalRequests
+
+    @cache
+    def open_all() -> "ReviewService":
+        if parts.reviews is not None:
+            return parts.reviews
+        from portico.chains.reviews import open_reviews
+        from portico.processes.clock import SystemClock
+
+        return open_reviews(parts.environ, SystemClock())
+
+    def open_sessions() -> "EditorSessions":
+        from portico.chains.review_proxies import open_editor_sessions
+
+        return open_editor_sessions(parts.environ)
+
+    def make_id() -> "SessionId":
+        from portico.chains.review_proxies import make_id
+
+        return make_id()
+
+    return ProposalRequests(
+        EditorReviews(agent=agent, open_reviews=open_all, open_sessions=open_sessions, make_id=make_id)
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from portico.agents.exit_report import describe_exit
-from portico.components.registry import ComponentSwitches
+from portico.chains.component_registry import ComponentSwitches
 from portico.conductor.component_node import START_SECONDS
 from portico.conductor.node import ChainNode, ProxyNode
 from portico.conductor.program_node import LeaveOut, ProgramNode
@@ -63,7 +63,7 @@ class ProxyPrograms:
         setting = settings.proxies.get(name)
         if setting is not None:
             return await self._program(name, setting, None)
-        from portico.components.entry_points import load_installed_proxy
+        from portico.chains.entry_points import load_installed_proxy
 
         proxy = await asyncio.to_thread(load_installed_proxy, name, settings.trusted_packages)
         if proxy is not None:

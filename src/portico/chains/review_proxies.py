@@ -35,7 +35,7 @@ def review_proxies(
         reviews=reviews,
         sessions=open_editor_sessions(parts.environ),
         open_files=LocalFiles,
-        make_id=_make_id,
+        make_id=make_id,
         keeps_out=keeps_out,
     )
     return [ReviewProxy(needs), *after]
@@ -56,5 +56,6 @@ def proposal_tool_proxy(reviews: ReviewService) -> ProposalToolProxy:
     return ProposalToolProxy(propose)
 
 
-def _make_id() -> SessionId:
+def make_id() -> SessionId:
+    """A new id for the session of an editor."""
     return make_session_id(SystemClock().now_ms(), os.urandom(7))

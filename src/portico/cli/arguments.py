@@ -14,7 +14,7 @@ from portico.config.paths import expand_user_path
 from portico.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from portico.components.registry import ComponentSwitches
+    from portico.chains.component_registry import ComponentSwitches
 
 _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
@@ -173,7 +173,7 @@ def add_component_flags(parser: CommandParser) -> None:
 def component_switches(flags: argparse.Namespace) -> "ComponentSwitches":
     """The components that the flags switch on and off."""
     # Late: commands without a chain do not need it.
-    from portico.components.registry import ComponentSwitches
+    from portico.chains.component_registry import ComponentSwitches
 
     return ComponentSwitches(on=tuple(flags.component), off=tuple(flags.no_component))
 

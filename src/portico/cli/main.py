@@ -65,6 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    words = _use_server(words)
     leading = [word for word in words[:1] if word == "--api"]
     rest = words[len(leading) :]
     if leading and not rest:
@@ -83,6 +84,21 @@ def _run(words: list[str]) -> int:
         return int(command.run([*rest[1:], *leading]))
     except SystemExit:  # argparse has printed the help
         return 0
+
+
+def _use_server(words: list[str]) -> list[str]:
+    """Use the server whose token file stands before the command, and its log; the words after it.
+
+    InvalidInput unless it is the token file of a server that has run in that folder.
+    """
+    name, equals, value = words[0].partition("=") if words else ("", "", "")
+    if name != "--token-file":
+        return words
+    from portico.cli.token_file import use_token_file
+
+    used = 1 if equals else 2
+    use_token_file(value if equals else "".join(words[1:2]))
+    return words[used:]
 
 
 def _ensure_standard_streams() -> None:
@@ -120,11 +136,13 @@ def overview() -> str:
         [
             "Portico stands between you and any coding agent.",
             "",
-            "usage: portico COMMAND [--api] …",
+            "usage: portico [--token-file FILE] COMMAND [--api] …",
             "",
             *lines,
             "",
             "portico COMMAND --help shows the flags of a command. Without a command, a terminal opens the chat.",
+            "With --token-file, a command uses the server of another home, and its sessions; portico status --api",
+            "shows the file there.",
         ]
     )
 

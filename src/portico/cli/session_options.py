@@ -192,8 +192,8 @@ async def choose_session(
     settings = load_settings(config_folder(environ), workspace)
     check_rules(settings)
     registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
-    spec = _agent(flags, settings, earlier or like, registry, environ)
-    mode = _mode(flags, settings, earlier or like)
+    spec = choose_agent(flags, settings, earlier or like, registry, environ)
+    mode = choose_mode(flags, settings, earlier or like)
     if for_person and is_interactive() and not await _is_elsewhere(host, earlier):
         spec = await offer_installation(registry, spec, environ)
     current_mode = mode
@@ -272,7 +272,7 @@ async def _is_elsewhere(host: Host, earlier: SessionSummary | None) -> bool:
     return earlier is not None and await session_holder(host.store, earlier.session_id) is not None
 
 
-def _mode(flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None) -> ReviewMode:
+def choose_mode(flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None) -> ReviewMode:
     """The review mode: from the flag, the session or the settings, in this order."""
     if flags.mode is not None and (flags.read_only or (earlier is not None and earlier.reads_only)):
         raise InvalidInput(
@@ -321,7 +321,7 @@ def _tokens(text: str) -> int:
     return tokens
 
 
-def _agent(
+def choose_agent(
     flags: argparse.Namespace,
     settings: Settings,
     earlier: SessionSummary | None,

@@ -1,7 +1,8 @@
 """Folders for state, configuration and cache.
 
 `PORTICO_HOME` moves all three to one folder; without it they follow the conventions of the platform.
-The environment is passed in, never read here.
+`PORTICO_TOKEN_FILE` names the token file of another server, whose state is used instead. The environment is passed in,
+never read here.
 """
 
 import sys
@@ -10,9 +11,13 @@ from pathlib import Path
 
 from portico.domain.errors import InvalidInput
 
+TOKEN_FILE_VARIABLE = "PORTICO_TOKEN_FILE"
+
 
 def state_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder of the event log, leases and transcripts, which must not be lost."""
+    if token_file := environ.get(TOKEN_FILE_VARIABLE):
+        return Path(token_file).absolute().parent
     return _folder(environ, "state", "XDG_STATE_HOME", ".local/state", "LOCALAPPDATA")
 
 

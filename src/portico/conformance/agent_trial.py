@@ -5,21 +5,18 @@ from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UnsetType
 
 from portico.acp import _schema as schema
 from portico.conformance.case import Blocked, NotAnnounced, NotExercised, Violation
-from portico.conformance.deadline import Deadline
 from portico.conformance.dialogue import Dialogue, RecordedAnswer, RecordedFrame, end_connection
 from portico.conformance.simulated_client import FULL_CAPABILITIES, NO_CAPABILITIES, SimulatedClient
 from portico.conformance.subject import RunningSubject, Subject
-from portico.domain import codecs
+from portico.conformance.trial import Result, Trial, read_result
 from portico.rpc.messages import ConnectionLost
-
-Result = TypeVar("Result")
 
 AUTH_REQUIRED = -32000
 PROMPT_NAMES = ("turn", "cancel", "read", "terminal", "permission", "question")
@@ -113,24 +110,14 @@ class SubjectConnection:
         }
         with self._deadline.starting():
             answer = await self.dialogue.request("initialize", request)
-        return self.read(answer, "initialize", _Version).protocol_version
+        return read_result(answer, "initialize", _Version).protocol_version
 
     async def call(self, method: str, params: Any, expected: type[Result]) -> Result:
         """The result of a request that has to succeed. Blocked when the agent wants a sign-in."""
         answer = await self.dialogue.request(method, params)
         if not isinstance(answer.error, UnsetType) and answer.error.code == AUTH_REQUIRED:
             raise Blocked(f"The agent wants a sign-in: {answer.failure}")
-        return self.read(answer, method, expected)
-
-    def read(self, answer: RecordedAnswer, method: str, expected: type[Result]) -> Result:
-        """The result of an answer, decoded strictly. Violation for an error, or for a result of another shape."""
-        if isinstance(answer.result, UnsetType):
-            raise Violation(f"{method} was answered with {answer.failure or 'neither result nor error'}")
-        raw = b"{}" if bytes(answer.result) == b"null" else bytes(answer.result)
-        try:
-            return codecs.decode_json(raw, expected)
-        except msgspec.ValidationError as error:
-            raise Violation(f"The result of {method}: {error}") from error
+        return read_result(answer, method, expected)
 
     async def new_session(self) -> schema.NewSessionResponse:
         """A session without extras. Blocked when the agent cannot open one, which it is not asked for again."""
@@ -140,7 +127,7 @@ class SubjectConnection:
         if answer.failure:
             self._no_session = Blocked(f"The agent could not open a session: {answer.failure}")
             raise self._no_session
-        session = self.read(answer, "session/new", schema.NewSessionResponse)
+        session = read_result(answer, "session/new", schema.NewSessionResponse)
         self.sessions.append(session)
         return session
 
@@ -169,7 +156,7 @@ class SubjectConnection:
         answer = await prompted
         if not isinstance(answer.error, UnsetType):
             raise Blocked(f"The agent could not run a turn: {answer.failure}")
-        response = self.read(answer, "session/prompt", schema.PromptResponse)
+        response = read_result(answer, "session/prompt", schema.PromptResponse)
         await self.barrier()
         received = tuple(frame for frame in self.dialogue.frames[first:] if frame.direction == "received")
         return FinishedTurn(answer, response.stop_reason, received)
@@ -188,24 +175,15 @@ class SubjectConnection:
         await end_connection(self.running, self.dialogue, self._reading, kill=kill)
 
 
-class AgentTrial:
-    """What the cases of one run share. `end_case` closes what a case opened for itself."""
+class AgentTrial(Trial[SubjectConnection]):
+    """Cases share a connection for each kind of client."""
 
     def __init__(self, subject: Subject, options: TrialOptions) -> None:
+        super().__init__(options.timeout, options.start_timeout)
         self.options = options
-        self.deadline = Deadline(options.timeout, options.start_timeout)
-        self.connections: list[SubjectConnection] = []
-        """Every connection of the run, in the order they were opened."""
         self._subject = subject
-        self._shared: dict[ClientKind, SubjectConnection] = {}
-        self._failure: Blocked | None = None
-        """Why the agent cannot be connected to; it is not tried again."""
+        self._by_kind: dict[ClientKind, SubjectConnection] = {}
         self._turns: dict[tuple[str, ClientKind], FinishedTurn | Exception] = {}
-
-    @property
-    def frames(self) -> list[RecordedFrame]:
-        """Every frame of the run, by connection."""
-        return [frame for connection in self.connections for frame in connection.dialogue.frames]
 
     @property
     def judged_frames(self) -> list[RecordedFrame]:
@@ -216,18 +194,14 @@ class AgentTrial:
     @property
     def unanswered(self) -> list[str]:
         """The methods of requests that wait for an answer, barriers aside."""
-        waiting = [method for connection in self.connections for method in connection.dialogue.unanswered]
-        return [method for method in dict.fromkeys(waiting) if method != BARRIER]
+        return [method for method in super().unanswered if method != BARRIER]
 
     async def connect(self, kind: ClientKind = "full") -> SubjectConnection:
         """The connection that cases share, initialized and signed in if a method was named."""
-        shared = self._shared.get(kind)
-        if shared is not None and not shared.dialogue.ended.is_set():
+        self._shared = self._by_kind.get(kind)
+        if (shared := self._open_shared()) is not None:
             return shared
-        if self._failure is not None:
-            raise self._failure
-        connection = await self.open(kind)
-        self._shared[kind] = connection
+        connection = self._by_kind[kind] = await self.open(kind)
         try:
             await connection.initialize()
         except (Violation, ConnectionLost, CancelledError) as error:
@@ -289,20 +263,14 @@ class AgentTrial:
     async def end_case(self, *, healthy: bool) -> None:
         """Close what the case opened; a shared connection that a case may have harmed is not used again."""
         if not healthy:
-            self._shared.clear()
+            self._by_kind.clear()
         for connection in self.connections:
-            is_shared = any(connection is shared for shared in self._shared.values())
-            if is_shared:
+            if connection in self._by_kind.values():
                 connection.client.permission = "reject"
                 connection.client.released.set()
                 connection.client.released = asyncio.Event()
             else:
                 await connection.end(kill=not healthy)
-
-    async def end(self) -> None:
-        self._shared.clear()
-        for connection in self.connections:
-            await connection.end()
 
 
 def read_updates(frames: Sequence[RecordedFrame]) -> list[schema.SessionNotification]:

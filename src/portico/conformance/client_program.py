@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from portico.conformance import agent_relay
 from portico.conformance.case import Blocked
+from portico.processes import stdio_shim
 from portico.processes.pipe_reader import PipeReader
 from portico.processes.process_group import ProcessGroup, spawn
 from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream
@@ -135,7 +135,14 @@ class AgentSocket:
         """Listen, and write the program that the client starts as its agent; its path."""
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=READ_SIZE)
         port = self._server.sockets[0].getsockname()[1]
-        words = (sys.executable, "-I", agent_relay.__file__, str(port), self._token)
+        words = (
+            sys.executable,
+            "-I",
+            "-S",
+            stdio_shim.__file__,
+            f"{stdio_shim.TCP}127.0.0.1:{port}",
+            self._token,
+        )
         if sys.platform == "win32":
             self._launcher.write_text("@" + " ".join(f'"{word}"' for word in words) + "\n")
         else:

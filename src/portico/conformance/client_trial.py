@@ -2,20 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
-from msgspec import Raw, UnsetType
+from msgspec import Raw
 
 from portico.acp import _schema as schema
-from portico.conformance.case import Blocked, NotAnnounced, NotExercised, Violation
+from portico.conformance.case import Blocked, NotAnnounced, NotExercised
 from portico.conformance.client_program import ClientSubject, DrivenTurn, RunningClient
-from portico.conformance.deadline import Deadline
 from portico.conformance.dialogue import Dialogue, RecordedAnswer, RecordedFrame
+from portico.conformance.trial import Deadline, Result, Trial, read_result
 from portico.domain import codecs
 from portico.rpc.messages import RpcError
 
-Result = TypeVar("Result")
 Step = Callable[[], Awaitable[None]]
 
 BARRIER = "_portico/conformance/barrier"
@@ -94,16 +93,7 @@ class ClientConnection:
 
     async def call(self, method: str, params: Any, expected: type[Result]) -> Result:
         """The result of a request that has to succeed, decoded strictly."""
-        return self.read(await self.request(method, params), method, expected)
-
-    def read(self, answer: RecordedAnswer, method: str, expected: type[Result]) -> Result:
-        if isinstance(answer.result, UnsetType):
-            raise Violation(f"{method} was answered with {answer.failure or 'neither result nor error'}")
-        raw = b"{}" if bytes(answer.result) == b"null" else bytes(answer.result)
-        try:
-            return codecs.decode_json(raw, expected)
-        except msgspec.ValidationError as error:
-            raise Violation(f"The result of {method}: {error}") from error
+        return read_result(await self.request(method, params), method, expected)
 
     def update(self, **update: Any) -> None:
         """Send an update of the session, with the fields as the protocol spells them."""
@@ -168,9 +158,7 @@ class ClientConnection:
         return schema.PromptResponse(stop_reason=await turn)
 
 
-class ClientTrial:
-    """What the cases of one run share. `end_case` closes what a case opened for itself."""
-
+class ClientTrial(Trial[ClientConnection]):
     def __init__(
         self,
         subject: ClientSubject,
@@ -179,29 +167,15 @@ class ClientTrial:
         start_timeout: float,
         patience: float = _PATIENCE_SECONDS,
     ) -> None:
+        super().__init__(timeout, start_timeout)
         self.patience = patience
         """How many seconds a client has for what it does by itself, such as to end."""
-        self.deadline = Deadline(timeout, start_timeout)
-        self.connections: list[ClientConnection] = []
         self._subject = subject
-        self._shared: ClientConnection | None = None
-        self._failure: Blocked | None = None
-
-    @property
-    def frames(self) -> list[RecordedFrame]:
-        return [frame for connection in self.connections for frame in connection.dialogue.frames]
-
-    @property
-    def unanswered(self) -> list[str]:
-        waiting = [method for connection in self.connections for method in connection.dialogue.unanswered]
-        return list(dict.fromkeys(waiting))
 
     async def connect(self) -> ClientConnection:
         """The connection that cases share, with an open turn."""
-        if self._shared is not None and not self._shared.dialogue.ended.is_set():
-            return self._shared
-        if self._failure is not None:
-            raise self._failure
+        if (shared := self._open_shared()) is not None:
+            return shared
         try:
             self._shared = await self.open()
             await self._shared.turn()
@@ -236,18 +210,6 @@ class ClientTrial:
         connection.say("One moment.")
         connection.running.cancel()
         return await cancelled
-
-    async def end_case(self, *, healthy: bool) -> None:
-        """Close what the case opened; a shared connection that a case may have harmed is not used again."""
-        if not healthy:
-            self._shared = None
-        for connection in self.connections:
-            if connection is not self._shared:
-                await connection.end(kill=not healthy)
-
-    async def end(self) -> None:
-        for connection in self.connections:
-            await connection.end()
 
 
 def require(condition: object, capability: str) -> None:

@@ -9,9 +9,9 @@ from msgspec import UNSET, Raw, UnsetType
 
 from portico.acp import _schema as schema
 from portico.conformance.case import Blocked, Violation
-from portico.conformance.deadline import Deadline
 from portico.conformance.dialogue import ANY_METHOD, Dialogue, RecordedAnswer, RecordedFrame, end_connection
 from portico.conformance.subject import RunningSubject, Subject
+from portico.conformance.trial import Deadline, Trial
 from portico.domain import codecs
 from portico.rpc.messages import METHOD_NOT_FOUND, ConnectionLost, RpcError
 
@@ -71,7 +71,7 @@ class ProxyConnection:
         sent = [frame for frame in frames if frame.direction == "received" and frame.calls(self.successor)]
         return [frame for frame in sent if frame.params(Forwarded).method == method]
 
-    async def end(self, *, kill: bool) -> None:
+    async def end(self, *, kill: bool = False) -> None:
         if self._is_ended:
             return
         self._is_ended = True
@@ -91,32 +91,16 @@ class ProxyConnection:
         return AGENT
 
 
-class ProxyTrial:
-    """What the cases of one run share."""
-
+class ProxyTrial(Trial[ProxyConnection]):
     def __init__(self, subject: Subject, dialect: Dialect, *, timeout: float, start_timeout: float) -> None:
-        self.connections: list[ProxyConnection] = []
-        self.deadline = Deadline(timeout, start_timeout)
+        super().__init__(timeout, start_timeout)
         self._subject = subject
         self._dialect: Dialect = dialect
-        self._shared: ProxyConnection | None = None
-        self._failure: Blocked | None = None
-
-    @property
-    def frames(self) -> list[RecordedFrame]:
-        return [frame for connection in self.connections for frame in connection.dialogue.frames]
-
-    @property
-    def unanswered(self) -> list[str]:
-        waiting = [method for connection in self.connections for method in connection.dialogue.unanswered]
-        return list(dict.fromkeys(waiting))
 
     async def connect(self) -> ProxyConnection:
         """The connection that cases share, initialized."""
-        if self._shared is not None and not self._shared.dialogue.ended.is_set():
-            return self._shared
-        if self._failure is not None:
-            raise self._failure
+        if (shared := self._open_shared()) is not None:
+            return shared
         self._shared = await self.open()
         try:
             failure = (await self._shared.initialize()).failure
@@ -133,17 +117,6 @@ class ProxyTrial:
         connection = ProxyConnection(await self._subject.start(), number, self._dialect, self.deadline)
         self.connections.append(connection)
         return connection
-
-    async def end_case(self, *, healthy: bool) -> None:
-        if not healthy:
-            self._shared = None
-        for connection in self.connections:
-            if connection is not self._shared:
-                await connection.end(kill=not healthy)
-
-    async def end(self) -> None:
-        for connection in self.connections:
-            await connection.end(kill=False)
 
 
 def expect_equal(found: object, expected: object, what: str) -> None:

@@ -1,8 +1,8 @@
 """Runs cases one after another and turns what each raises into a result."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from time import monotonic
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,8 +15,8 @@ from portico.conformance.case import (
     Status,
     Violation,
 )
-from portico.conformance.deadline import Deadline
 from portico.conformance.dialogue import RecordedFrame
+from portico.conformance.trial import Trial
 from portico.processes.executables import CannotRun
 from portico.rpc.messages import ConnectionLost
 
@@ -24,28 +24,7 @@ _MOST_FRAMES = 60
 """How many frames of a case a result keeps, its last ones."""
 
 
-class Trial(Protocol):
-    """What the cases of one run share."""
-
-    @property
-    def frames(self) -> Sequence[RecordedFrame]:
-        """Every frame so far."""
-        ...
-
-    @property
-    def deadline(self) -> Deadline: ...
-
-    @property
-    def unanswered(self) -> Sequence[str]:
-        """The methods of requests that wait for an answer."""
-        ...
-
-    async def end_case(self, *, healthy: bool) -> None: ...
-
-    async def end(self) -> None: ...
-
-
-AnyTrial = TypeVar("AnyTrial", bound=Trial)
+AnyTrial = TypeVar("AnyTrial", bound=Trial[Any])
 
 
 class Run(msgspec.Struct, frozen=True):

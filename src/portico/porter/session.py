@@ -33,13 +33,14 @@ class SessionParameters(msgspec.Struct, frozen=True, kw_only=True):
 
     In a `working_copy` changes are reviewed before they reach the user's files. `home` is the folder whose settings
     apply; it differs from the session's folder if that is a working copy. `has_broker` if Portico's permission broker
-    stands between Porter and the client.
+    stands between Porter and the client, `keeps_proposals` if a proxy there keeps proposed changes.
     """
 
     home: Path
     working_copy: bool = False
     can_ask: bool = False
     has_broker: bool = False
+    keeps_proposals: bool = False
     mcp_servers: tuple[schema.McpServer, ...] = ()
 
 

@@ -238,11 +238,13 @@ class SessionMethods:
     ) -> SessionParameters:
         placed = placement_in(request.meta)
         elicitation = self._client.elicitation
+        portico = from_meta(self._client.meta, PorticoCapabilities)
         return SessionParameters(
             home=Path(placed.workspace or request.cwd),
             working_copy=placed.mode in ("proposal", "worktree") and placed.workspace != request.cwd,
             can_ask=elicitation is not None and elicitation.form is not None,
-            has_broker=from_meta(self._client.meta, PorticoCapabilities).broker >= VERSION,
+            has_broker=portico.broker >= VERSION,
+            keeps_proposals=portico.proposals >= VERSION,
             mcp_servers=tuple(request.mcp_servers or ()),
         )
 

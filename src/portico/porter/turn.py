@@ -10,6 +10,8 @@ import msgspec
 
 from portico.acp import _schema as schema
 from portico.acp.agent import AgentSideConnection
+from portico.acp.extensions import PROPOSE_CHANGES, KeptProposal
+from portico.domain import codecs
 from portico.domain.errors import PermissionDenied
 from portico.porter.files import SessionFiles
 from portico.porter.markdown import chunks, strip_surrogates
@@ -125,6 +127,11 @@ class PorterTurn:
             elif chosen != _ALLOW_ONCE:
                 raise PermissionDenied(otherwise)
         call.proceed()
+
+    async def propose(self, changes: Sequence[Mapping[str, str | None]]) -> KeptProposal:
+        """Have changes kept as a proposal. RpcError, with words for the model, if they cannot be proposed."""
+        asked = {"sessionId": self._session.id, "changes": changes}
+        return codecs.decode_json(await self._end.call_extension(PROPOSE_CHANGES, asked), KeptProposal)
 
     async def run(self, command: Sequence[str], line: str, *, otherwise: str) -> CommandResult:
         """Run a command in the session's folder after asking, and show its output as it arrives.

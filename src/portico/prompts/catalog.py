@@ -26,6 +26,7 @@ from portico.prompts.prompt import MAX_PROMPT_BYTES, CatalogPrompt, read_prompt
 
 BUILT_IN_FOLDER = Path(__file__).parent / "built_in"
 _CACHED_BYTES = 32 * 1024 * 1024
+_CACHED_LISTS = 16
 
 _ReadFile = tuple[CatalogPrompt | None, str]
 
@@ -43,12 +44,36 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PromptCache:
-    """Prompt files that were read before, by path, for as long as they do not change. Safe in threads."""
+    """Prompt files that were read before, by path, and lists of them, until a file changes. Safe in threads."""
 
     def __init__(self, limit: int = _CACHED_BYTES) -> None:
         self._limit = limit
         self._bytes = 0
         self._read: dict[str, tuple[tuple[int, ...], _ReadFile]] = {}
+        self._lists: dict[tuple[PromptDirectory, ...], tuple[list[PromptFile], list[CatalogEntry]]] = {}
+
+    def entries(
+        self, directories: tuple[PromptDirectory, ...], files: list[PromptFile]
+    ) -> list[CatalogEntry] | None:
+        """Return the list that was kept for these very files, or None."""
+        kept = self._lists.get(directories)
+        return kept[1] if kept is not None and kept[0] == files else None
+
+    def keep(
+        self,
+        directories: tuple[PromptDirectory, ...],
+        files: list[PromptFile],
+        entries: list[CatalogEntry],
+    ) -> None:
+        """Keep a list, unless one of its files has to be read each time: a link, or one that cannot be read."""
+        if all(file.fault or self._is_read(file) for file in files):
+            if len(self._lists) >= _CACHED_LISTS:
+                self._lists = {}
+            self._lists[directories] = (files, entries)
+
+    def _is_read(self, file: PromptFile) -> bool:
+        kept = self._read.get(file.path)
+        return kept is not None and kept[0] == file.stamp
 
     def read(self, file: PromptFile) -> _ReadFile:
         kept = self._read.get(file.path)
@@ -61,7 +86,7 @@ class PromptCache:
         if file.stamp is None:
             return found
         if self._bytes > self._limit:
-            self._read, self._bytes = {}, 0
+            self._read, self._lists, self._bytes = {}, {}, 0
         self._bytes += 0 if found[0] is None else len(found[0].text)
         self._read[file.path] = (file.stamp, found)
         return found
@@ -75,12 +100,20 @@ class PromptCatalog:
         self._cache = cache or PromptCache()
 
     def entries(self) -> list[CatalogEntry]:
-        """Return all prompts by name; a prompt comes before the one it hides."""
-        return [entry for _, found in sorted(self._by_name().items()) for entry in _ranked(found)]
+        """Return all prompts by name; a prompt comes before the one it hides.
+
+        With the same cache it is the same list until a file changes, so that callers can keep what they make of it.
+        """
+        files = self._files()
+        if (kept := self._cache.entries(self.directories, files)) is not None:
+            return kept
+        entries = [entry for _, found in sorted(self._by_name(files).items()) for entry in _ranked(found)]
+        self._cache.keep(self.directories, files, entries)
+        return entries
 
     def find(self, name: str) -> tuple[CatalogEntry, CatalogPrompt]:
         """Return the prompt with a name. Raises InvalidInput if it is unknown or broken."""
-        by_name = self._by_name()
+        by_name = self._by_name(self._files())
         if name not in by_name:
             raise _unknown(name, sorted(by_name))
         entry = _ranked(by_name[name])[0]
@@ -91,21 +124,23 @@ class PromptCatalog:
             )
         return entry, entry.prompt
 
-    def _by_name(self) -> dict[str, list[CatalogEntry]]:
-        found: dict[str, list[CatalogEntry]] = {}
+    def _files(self) -> list[PromptFile]:
         seen: set[str] = set()
-        for directory in self.directories:
-            for file in find_prompt_files(directory, seen):
-                prompt, problem = self._cache.read(file)
-                name = (prompt.matter.name if prompt else None) or file.name
-                entry = CatalogEntry(
-                    name=name,
-                    origin=file.origin,
-                    path=printable_path(file.path),
-                    prompt=prompt,
-                    problem=problem,
-                )
-                found.setdefault(name, []).append(entry)
+        return [file for directory in self.directories for file in find_prompt_files(directory, seen)]
+
+    def _by_name(self, files: list[PromptFile]) -> dict[str, list[CatalogEntry]]:
+        found: dict[str, list[CatalogEntry]] = {}
+        for file in files:
+            prompt, problem = self._cache.read(file)
+            name = (prompt.matter.name if prompt else None) or file.name
+            entry = CatalogEntry(
+                name=name,
+                origin=file.origin,
+                path=printable_path(file.path),
+                prompt=prompt,
+                problem=problem,
+            )
+            found.setdefault(name, []).append(entry)
         return found
 
 

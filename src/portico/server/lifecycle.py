@@ -27,7 +27,7 @@ from portico.domain.errors import InvalidInput, StoreFailed
 from portico.domain.events import Notice
 from portico.domain.timestamps import format_time
 from portico.doors.http.admission import StreamLimit
-from portico.doors.http.app import ServedDoors, build_app
+from portico.doors.http.app import RemoteDoor, ServedDoors, build_app
 from portico.doors.http.asgi import ASGIApp
 from portico.doors.http.credentials import Credentials
 from portico.doors.http.page import PageFolder
@@ -79,9 +79,10 @@ class ServiceContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServiceApp(msgspec.Struct, frozen=True, kw_only=True):
-    """A service as an app, the paths of its streams, how large a request to it may be, and who else may call it."""
+    """A service as an app with the agent host beside it, its streams and limits, and who else may call it."""
 
     app: ASGIApp
+    agent_host: RemoteDoor
     streams: frozenset[str]
     max_body: int
     node_token: str | None = None
@@ -156,7 +157,7 @@ async def _open_door(
             remote = RemoteAcpDoor(partial(_run_chain, options, environ), life.closing)
             try:
                 yield build_app(
-                    doors=ServedDoors(service=service.app, remote=remote),
+                    doors=ServedDoors(service=service.app, remote=remote, agent_host=service.agent_host),
                     credentials=Credentials(started.token, node_token=service.node_token),
                     page=page,
                     version=__version__,

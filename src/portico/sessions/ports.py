@@ -82,7 +82,7 @@ class Store(Protocol):
         ...
 
     async def permission_events(self, session_id: SessionId) -> list[Event]:
-        """The permission requests of a session and the decisions on them, oldest first."""
+        """The permission requests of a session, the decisions on them, and its starts, which name forks; oldest first."""
 
     async def generation(self) -> int:
         """A number that differs after any change by any process."""

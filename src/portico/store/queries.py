@@ -170,7 +170,8 @@ def standing(connection: sqlite3.Connection, session_id: SessionId) -> list[Even
 
 def permission_events(connection: sqlite3.Connection, session_id: SessionId) -> list[Event]:
     rows = connection.execute(
-        f"{_EVENTS} AND kind IN ('permission_requested', 'permission_resolved') ORDER BY seq", (session_id,)
+        f"{_EVENTS} AND kind IN ('permission_requested', 'permission_resolved', 'session_started') ORDER BY seq",
+        (session_id,),
     )
     return [event_of(session_id, EventRow(*row)) for row in rows]
 

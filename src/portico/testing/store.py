@@ -7,7 +7,13 @@ from contextlib import closing
 from portico.domain.costs import Spending
 from portico.domain.drafts import SessionDraft
 from portico.domain.errors import StoreFailed
-from portico.domain.events import STATE_PAYLOADS, Event, PermissionRequested, PermissionResolved
+from portico.domain.events import (
+    STATE_PAYLOADS,
+    Event,
+    PermissionRequested,
+    PermissionResolved,
+    SessionStarted,
+)
 from portico.domain.ids import SessionId
 from portico.domain.search import SearchPage, SearchQuery
 from portico.domain.session_summary import SessionSummary
@@ -76,7 +82,7 @@ class MemoryStore:
         return [event_of(session_id, last[kind.kind]) for kind in STATE_PAYLOADS if kind.kind in last]
 
     async def permission_events(self, session_id: SessionId) -> list[Event]:
-        kinds = {PermissionRequested.kind, PermissionResolved.kind}
+        kinds = {PermissionRequested.kind, PermissionResolved.kind, SessionStarted.kind}
         rows = self._rows.get(session_id, [])
         return [event_of(session_id, row) for row in rows if row.kind in kinds]
 

@@ -198,6 +198,29 @@ async def test_the_decisions_of_all_sessions_are_listed_newest_session_first(tmp
         assert [*first.decisions, *second.decisions] == list(everything.decisions)
 
 
+async def test_a_decision_is_listed_once_though_its_session_was_forked(tmp_path: Path) -> None:
+    async with calls(asks("a"), tmp_path) as door:
+        await door.start()
+        turn = door.invoke(text="go")
+        detail = await door.until(lambda detail: len(detail.permissions) == 1)
+        yes = pb.PermissionDecision(request_id=detail.permissions[0].request_id, option_id="yes")
+        await door.submit("permission_decisions", pb.PermissionDecisions(decisions=[yes]))
+        async with asyncio.timeout(10):
+            await turn
+        source = door.session_id
+        forked = await door.service.fork_session(pb.ForkSessionRequest(session_id=source), NOBODY)
+        assert forked.session is not None
+        assert forked.session.summary is not None
+
+        async def sessions() -> list[str]:
+            listed = await door.service.list_decisions(pb.ListDecisionsRequest(), NOBODY)
+            return [one.session_id for one in listed.decisions]
+
+        assert await sessions() == [source]
+        await door.service.clear_session(pb.ClearSessionRequest(session_id=source), NOBODY)
+        assert await sessions() == [forked.session.summary.session_id]  # The only one that still has it.
+
+
 async def test_what_a_session_shows_is_not_ahead_of_its_number(tmp_path: Path) -> None:
     async with calls(asks(), tmp_path) as door:
         detail = await door.start()

@@ -27,7 +27,7 @@ from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplicati
 from portico.doors.api.json_codec import BoundedJsonCodec
 from portico.doors.api.service import stream_paths
 from portico.doors.http.admission import MOST_STREAMS, AdmissionControl, StreamLimit
-from portico.doors.http.app import ServedDoors, build_app
+from portico.doors.http.app import RemoteDoor, ServedDoors, build_app
 from portico.doors.http.asgi import ASGIApp
 from portico.doors.http.credentials import Credentials
 from portico.doors.http.guard import MAX_BODY_BYTES, SERVICE_PATH, cookie_name
@@ -249,13 +249,16 @@ async def open_door(
     room: AdmissionControl | None = None,
     most_streams: int = MOST_STREAMS,
     run_chain: RunChain = echo_lines,
+    agent_host: RemoteDoor | None = None,
 ) -> AsyncIterator[Door]:
     """A door that is stopped in the end, as a server is."""
     closing, life = asyncio.Event(), IdleLife()
     stand_in = StandIn(closing, flood=flood)
     remote = RemoteAcpDoor(run_chain, closing)
     app = build_app(
-        doors=ServedDoors(service=service or _application(stand_in), remote=remote),
+        doors=ServedDoors(
+            service=service or _application(stand_in), remote=remote, agent_host=agent_host or remote
+        ),
         credentials=Credentials(TOKEN),
         page=PageFolder(page or Path("/nowhere")),
         version="1.2.3",

@@ -13,7 +13,6 @@ from collections.abc import Callable
 
 from msgspec import Raw
 
-from portico.conductor.mcp_bridge import stdio_shim
 from portico.conductor.mcp_bridge.provider import McpProvider
 from portico.conductor.mcp_bridge.provider_connection import open_provider_connection
 from portico.conductor.mcp_bridge.server_list import McpServerEntry, http_entry, stdio_entry
@@ -23,6 +22,7 @@ from portico.conductor.node import ProxyNode
 from portico.mcp.http_endpoint import McpHttpEndpoint
 from portico.mcp.server_connection import McpOutcome, McpServerConnection, ServerBackend
 from portico.mcp.stdio_server import McpStdioServer
+from portico.processes import stdio_shim
 from portico.rpc.messages import Message
 from portico.rpc.streams import ByteStream
 

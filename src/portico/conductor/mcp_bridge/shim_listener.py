@@ -15,8 +15,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from portico.conductor.mcp_bridge.stdio_shim import TCP, UNIX
 from portico.mcp.local_socket import OnConnect, loopback_socket, serve_connections
+from portico.processes.stdio_shim import TCP, UNIX
 from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream
 from portico.sandbox.sockets import socket_folder
 

@@ -109,7 +109,7 @@ class PermissionBroker(SessionFoldersProxy):
             self._client_knows_portico = wire.knows_portico(message.params)
             self.node.spawn(self._deny_at_the_end(), "denying what is left open")
             if self._trusts_read_only:
-                message = message.with_params(wire.with_broker(message.params))
+                message = message.with_params(wire.with_capability(message.params, "broker"))
             self.node.send_right(message)
         elif message.method == SESSION_LEFT:
             self._leave(message)

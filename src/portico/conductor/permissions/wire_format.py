@@ -52,12 +52,12 @@ def knows_portico(initialize: Raw) -> bool:
     return from_meta(meta, PorticoCapabilities).permissions >= VERSION
 
 
-def with_broker(initialize: Raw) -> Raw:
-    """The parameters of `initialize`, saying that a permission broker stands in the chain."""
+def with_capability(initialize: Raw, name: Literal["broker", "proposals"]) -> Raw:
+    """The parameters of `initialize`, telling Porter of a proxy that stands in the chain."""
     fields = fields_of(initialize)
     client = fields_of(fields.get("clientCapabilities"))
     meta = fields_of(client.get("_meta"))
-    portico = {**fields_of(meta.get("portico")), "broker": VERSION}
+    portico = {**fields_of(meta.get("portico")), name: VERSION}
     return _encoded({**fields, "clientCapabilities": {**client, "_meta": {**meta, "portico": portico}}})
 
 

@@ -7,6 +7,7 @@ from portico.conformance.agent_cases.turns import cancel_running
 from portico.conformance.agent_trial import AgentTrial, FinishedTurn, SubjectConnection, read_updates, require
 from portico.conformance.case import CaseList, Level, NotExercised, Violation
 from portico.conformance.dialogue import RecordedAnswer, RecordedFrame
+from portico.conformance.trial import read_result
 
 HISTORY: CaseList[AgentTrial] = CaseList()
 
@@ -51,7 +52,7 @@ async def load_session(trial: AgentTrial) -> None:
     require((await trial.capabilities()).load_session, "loadSession")
     spoken = await _speak(trial)
     answer, _ = await spoken.load()
-    spoken.connection.read(answer, "session/load", schema.LoadSessionResponse)
+    read_result(answer, "session/load", schema.LoadSessionResponse)
 
 
 @HISTORY.add("ACP-LOAD-002", Level.CAPABILITY, "session-setup#loading-a-session")
@@ -107,7 +108,7 @@ async def outlive_process(trial: AgentTrial) -> None:
     second = await trial.open()
     await second.initialize()
     answer, _ = await _Spoken(trial, second, session.session_id, turn).load()
-    second.read(answer, "session/load", schema.LoadSessionResponse)
+    read_result(answer, "session/load", schema.LoadSessionResponse)
 
 
 @HISTORY.add("ACP-RESUME-001", Level.CAPABILITY, "session-setup#resuming-sessions")
@@ -131,7 +132,7 @@ async def continue_resumed(trial: AgentTrial) -> None:
     """A session that was resumed takes a prompt."""
     spoken, _ = await _resumed(trial)
     answer = await spoken.connection.start_prompt(spoken.session_id, trial.options.prompts["turn"])
-    spoken.connection.read(answer, "session/prompt", schema.PromptResponse)
+    read_result(answer, "session/prompt", schema.PromptResponse)
 
 
 @HISTORY.add("ACP-LIST-001", Level.CAPABILITY, "session-list#listing-sessions")
@@ -220,8 +221,8 @@ async def close_running(trial: AgentTrial) -> None:
         "session/close", schema.CloseSessionRequest(session_id=session.session_id)
     )
     answer = await prompt
-    connection.read(await closed, "session/close", schema.CloseSessionResponse)
-    stop_reason = connection.read(answer, "session/prompt", schema.PromptResponse).stop_reason
+    read_result(await closed, "session/close", schema.CloseSessionResponse)
+    stop_reason = read_result(answer, "session/prompt", schema.PromptResponse).stop_reason
     if stop_reason != "cancelled":
         raise Violation(f"The stop reason is {stop_reason}.", (answer.frame,))
 
@@ -230,7 +231,7 @@ async def _loaded(trial: AgentTrial) -> tuple[RecordedAnswer, list[RecordedFrame
     require((await trial.capabilities()).load_session, "loadSession")
     spoken = await _speak(trial)
     answer, frames = await spoken.load()
-    spoken.connection.read(answer, "session/load", schema.LoadSessionResponse)
+    read_result(answer, "session/load", schema.LoadSessionResponse)
     return answer, frames
 
 

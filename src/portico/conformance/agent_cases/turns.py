@@ -10,6 +10,7 @@ from msgspec import UnsetType
 from portico.acp import _schema as schema
 from portico.conformance.agent_trial import AgentTrial, FinishedTurn, SubjectConnection, read_updates, require
 from portico.conformance.case import Blocked, CaseList, Level, NotExercised, Violation
+from portico.conformance.trial import read_result
 from portico.rpc.messages import REQUEST_CANCELLED
 
 TURNS: CaseList[AgentTrial] = CaseList()
@@ -173,7 +174,7 @@ async def _turn_with(trial: AgentTrial, block: schema.ContentBlock) -> None:
     connection = await trial.connect()
     session = await connection.new_session()
     answer = await connection.start_prompt(session.session_id, trial.options.prompts["turn"], block)
-    connection.read(answer, "session/prompt", schema.PromptResponse)
+    read_result(answer, "session/prompt", schema.PromptResponse)
 
 
 async def _cancelled(trial: AgentTrial) -> FinishedTurn:

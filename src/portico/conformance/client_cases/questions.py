@@ -5,8 +5,9 @@ from typing import Any
 
 from portico.acp import _schema as schema
 from portico.conformance.case import CaseList, Level, NotExercised, Violation
-from portico.conformance.client_trial import SESSION, ClientConnection, ClientTrial, require
+from portico.conformance.client_trial import SESSION, ClientTrial, require
 from portico.conformance.dialogue import RecordedAnswer
+from portico.conformance.trial import read_result
 
 QUESTIONS: CaseList[ClientTrial] = CaseList()
 
@@ -28,7 +29,7 @@ async def choose_offered_option(trial: ClientTrial) -> str:
     chosen = []
     for number, kinds in enumerate((_KINDS, ("reject_once",), ("allow_once", "reject_once"))):
         request = _permission(f"portico-{number}", kinds)
-        chosen.append(_decision(connection, await connection.request(_PERMISSION, request), request))
+        chosen.append(_decision(await connection.request(_PERMISSION, request), request))
     return f"Chosen: {', '.join(chosen)}."
 
 
@@ -39,7 +40,7 @@ async def answer_each_permission(trial: ClientTrial) -> None:
     requests = [_permission(f"portico-together-{number}", _KINDS) for number in range(3)]
     answers = [connection.dialogue.start(_PERMISSION, request) for request in requests]
     for request, answer in zip(requests, answers, strict=True):
-        _decision(connection, await answer, request)
+        _decision(await answer, request)
 
 
 @QUESTIONS.add("PORTICO-CLIENT-ELICITATION-001", Level.CAPABILITY, "elicitation#form-mode")
@@ -52,7 +53,7 @@ async def fill_form(trial: ClientTrial) -> str:
     form = {"type": "object", "properties": fields, "required": list(fields)}
     params = {"sessionId": SESSION, "mode": "form", "message": "Conformance", "requestedSchema": form}
     answer = await connection.request(_QUESTION, params)
-    response = connection.read(answer, _QUESTION, schema.CreateElicitationResponse)
+    response = read_result(answer, _QUESTION, schema.CreateElicitationResponse)
     if response.action not in ("accept", "decline", "cancel"):
         raise Violation(f"There is no action {response.action}.", (answer.frame,))
     if response.action == "accept":
@@ -102,9 +103,9 @@ async def cancel_pending_permissions(trial: ClientTrial) -> None:
     cancelled = await trial.cancel(connection)
     for request, asked in zip(requests, answers, strict=True):
         answer = await asked
-        if answer.frame.number < cancelled.number and _is_selected(connection, answer):
+        if answer.frame.number < cancelled.number and _is_selected(answer):
             raise NotExercised("The client answered the permission requests before it cancelled.")
-        if (found := _decision(connection, answer, request)) != "cancelled":
+        if (found := _decision(answer, request)) != "cancelled":
             raise Violation(f"The answer was {found}.", (cancelled, answer.frame))
 
 
@@ -127,7 +128,7 @@ async def cancel_late_permissions(trial: ClientTrial) -> None:
     await trial.cancel(connection)
     request = _permission("portico-late", _KINDS)
     answer = await connection.request(_PERMISSION, request)
-    if (found := _decision(connection, answer, request)) != "cancelled":
+    if (found := _decision(answer, request)) != "cancelled":
         raise Violation(f"The answer was {found}.", (answer.frame,))
 
 
@@ -137,14 +138,14 @@ def _permission(prefix: str, kinds: Sequence[str]) -> dict[str, Any]:
     return {"sessionId": SESSION, "toolCall": tool_call, "options": options}
 
 
-def _is_selected(connection: ClientConnection, answer: RecordedAnswer) -> bool:
-    response = connection.read(answer, _PERMISSION, schema.RequestPermissionResponse)
+def _is_selected(answer: RecordedAnswer) -> bool:
+    response = read_result(answer, _PERMISSION, schema.RequestPermissionResponse)
     return isinstance(response.outcome, schema.SelectedPermissionOutcome)
 
 
-def _decision(connection: ClientConnection, answer: RecordedAnswer, request: dict[str, Any]) -> str:
+def _decision(answer: RecordedAnswer, request: dict[str, Any]) -> str:
     """The kind of the chosen option, or `cancelled`. Violation when it was not offered."""
-    response = connection.read(answer, _PERMISSION, schema.RequestPermissionResponse)
+    response = read_result(answer, _PERMISSION, schema.RequestPermissionResponse)
     if not isinstance(response.outcome, schema.SelectedPermissionOutcome):
         return "cancelled"
     for option in request["options"]:

@@ -1,6 +1,6 @@
 """AgentService methods for prompt files: listing, showing and running them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -19,13 +19,14 @@ from portico.sessions.log.watch import ends_turn
 
 
 class PromptCalls(ReviewCalls):
+    _listed: tuple[Sequence[PromptEntry], pb.ListPromptsResponse] | None = None
+    """The last list and its message: with thousands of prompts, making it takes longer than looking for changes."""
+
     async def list_prompts(self, request: pb.ListPromptsRequest, _: Context, /) -> pb.ListPromptsResponse:
-        return pb.ListPromptsResponse(
-            prompts=[
-                _kept_prompt(one)
-                for one in await self._catalog.prompts(await self._folder(request.workspace))
-            ]
-        )
+        found = await self._catalog.prompts(await self._folder(request.workspace))
+        if self._listed is None or self._listed[0] is not found:
+            self._listed = (found, pb.ListPromptsResponse(prompts=[_kept_prompt(one) for one in found]))
+        return self._listed[1]
 
     async def get_prompt(self, request: pb.GetPromptRequest, _: Context, /) -> pb.GetPromptResponse:
         pieces = await self._catalog.prompt(await self._folder(request.workspace), request.name)

@@ -6,6 +6,7 @@
 | `POST /auth`                  | the token or a pass             | the page's cookie                      |
 | `POST /stop`                  | the token                       | stops the server gracefully            |
 | `/acp`                        | the token                       | ACP over WebSocket or HTTP             |
+| `/ahp`, `/` as WebSocket      | the token, also as `?tkn=`      | Agent Host Protocol over WebSocket     |
 | `/portico.v1.AgentService/…`  | the token, or the page's cookie | the service                            |
 | `GET` of anything else        | everyone                        | the page's files                       |
 """
@@ -25,6 +26,7 @@ from portico.doors.http.grpc_web_text import GrpcWebTextCall, is_grpc_web_text
 from portico.doors.http.guard import MAX_BODY_BYTES, SERVICE_PATH, BoundedBody, RequestGuard, bearer_token
 from portico.doors.http.page import PageFolder
 from portico.doors.http.refusals import RequestRefused, is_plain_grpc, wrong_method
+from portico.doors.http.websocket_upgrade import wants_websocket
 
 log = logging.getLogger("portico.web")
 
@@ -33,7 +35,7 @@ _LONGEST_LOGGED_PATH = 200
 
 
 class RemoteDoor(Protocol):
-    """What serves ACP over the network."""
+    """What serves another protocol over the network."""
 
     async def open(
         self, request: HttpRequest, scope: Scope, receive: Receive, answer: HttpResponse
@@ -41,10 +43,11 @@ class RemoteDoor(Protocol):
 
 
 class ServedDoors(msgspec.Struct, frozen=True, kw_only=True):
-    """What the server offers to programs: the service, and ACP over the network."""
+    """What the server offers to programs: the service, ACP over the network, and the agent host."""
 
     service: ASGIApp
     remote: RemoteDoor
+    agent_host: RemoteDoor
 
 
 class ServerControl(Protocol):
@@ -108,6 +111,7 @@ class _Router:
     ) -> None:
         self._service = doors.service
         self._remote = doors.remote
+        self._agent_host = doors.agent_host
         self._streams = streams
         self._credentials = credentials
         self._guard = guard
@@ -131,6 +135,10 @@ class _Router:
                 self._guard.require_token(request)
                 recognise_caller(scope)
                 await self._remote.open(request, scope, receive, answer)
+            case path if path == "/ahp" or (path == "/" and wants_websocket(request)):
+                self._guard.require_token_or_query(request, scope)
+                recognise_caller(scope)
+                await self._agent_host.open(request, scope, receive, answer)
             case path if path.startswith(SERVICE_PATH):
                 self._guard.require_program_or_page(request)
                 recognise_caller(scope)

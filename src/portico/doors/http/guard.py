@@ -7,8 +7,9 @@ on this machine, so the cookie is not the token.
 """
 
 import asyncio
+from urllib.parse import parse_qs
 
-from portico.doors.http.asgi import HttpRequest, HttpResponse, Message, Receive
+from portico.doors.http.asgi import HttpRequest, HttpResponse, Message, Receive, Scope
 from portico.doors.http.credentials import Credentials
 from portico.doors.http.headers import Header
 from portico.doors.http.refusals import RequestRefused
@@ -97,6 +98,15 @@ class RequestGuard:
     def require_token(self, request: HttpRequest) -> None:
         token = bearer_token(request)
         if token is None or not self._credentials.is_token(token):
+            raise unauthenticated("Invalid token.")
+
+    def require_token_or_query(self, request: HttpRequest, scope: Scope) -> None:
+        """Require the token, also as `tkn` in the query: editors connect to agent hosts like this."""
+        if bearer_token(request) is not None:
+            self.require_token(request)
+            return
+        given = parse_qs(scope["query_string"].decode("ascii", "replace")).get("tkn", [])
+        if len(given) != 1 or not self._credentials.is_token(given[0]):
             raise unauthenticated("Invalid token.")
 
     def issue_page_cookie(self, request: HttpRequest) -> Header:

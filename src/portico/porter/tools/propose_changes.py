@@ -1,7 +1,8 @@
 """propose_changes: shows the user a complete set of changes without writing them to their files.
 
-In a working copy the changes are written there, and the user reviews them. Elsewhere they are only shown with the
-call, even if edits are allowed, and a notice says how to get a proposal that can be applied.
+In a working copy the changes are written there, and the user reviews them. Elsewhere the chain keeps them as a
+proposal, even if edits are allowed. A client without such a chain only gets them with the call, and a notice says how
+to get a proposal that can be applied.
 """
 
 import asyncio
@@ -18,8 +19,10 @@ from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.file_change import is_preapproved, refuse_protected
 from portico.porter.tools.tool import BuiltInTool, ToolParameters
+from portico.rpc.messages import RpcError
 
 _ONLY_SHOWN = "The changes are shown, not written: this session does not review changes."
+_READY = "The proposal is ready for the user's review. Their files do not change until they apply it."
 _TO_APPLY = (
     "To apply some of them, set the review mode to proposal (--mode proposal in a terminal) and ask again."
 )
@@ -64,14 +67,39 @@ async def run(context: ToolContext, parameters: ProposeParameters) -> str:
         ),
     )
     async with context.turn.tool(work):
-        if not is_preapproved(context, [change.path for change in checked]):
-            context.turn.notice(_ONLY_SHOWN, _TO_APPLY)
-            return (
-                "The user sees the changes. Nothing was written, and they cannot apply them in this session."
-            )
-        for change in checked:
-            await _put(context, change)
-    return "The proposal is ready for the user's review. Their files do not change until they apply it."
+        if is_preapproved(context, [change.path for change in checked]):
+            for change in checked:
+                await _put(context, change)
+            return _READY
+        root = context.workspace.root
+        if context.turn.session.parameters.keeps_proposals and all(
+            change.path.is_relative_to(root) for change in checked
+        ):
+            return await _propose(context, parameters)
+        context.turn.notice(_ONLY_SHOWN, _TO_APPLY)
+        return "The user sees the changes. Nothing was written, and they cannot apply them in this session."
+
+
+async def _propose(context: ToolContext, parameters: ProposeParameters) -> str:
+    changes = [
+        {
+            "path": str(context.resolve(one.path)),
+            "operation": one.operation,
+            "new_content": one.new_content,
+        }
+        for one in parameters.changes
+    ]
+    try:
+        kept = await context.turn.propose(changes)
+    except RpcError as error:
+        raise ToolError(error.reason) from error
+    match kept.status:
+        case "applied":
+            return "The user applied the proposal."
+        case "discarded":
+            return "The user discarded the proposal. Their files are as they were."
+        case "open":
+            return _READY
 
 
 async def _check(context: ToolContext, change: ProposedFileContent) -> _Checked:

@@ -16,7 +16,7 @@ from portico.acp.extensions import PROPOSAL_UPDATED
 from portico.conductor.mcp_bridge.server_proxy import McpProxy
 from portico.conductor.mcp_bridge.session_servers import ChainSession
 from portico.conductor.permissions.wire_format import knows_portico
-from portico.domain.errors import PorticoError
+from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.events import ProposalUpdated
 from portico.domain.reviews import ProposedFile
 from portico.mcp.server import InProcessServer, ToolServer
@@ -95,21 +95,36 @@ class ProposalToolProxy(McpProxy):
     async def _called(self, session: ChainSession, call: ToolCall) -> ToolResult:
         asked = call.read(AskedChanges)
         workspace = Path(session.placed.workspace or session.cwd)
+        propose = partial(self._propose, session.placed.session, workspace)
         try:
-            reader = await asyncio.to_thread(ChangeReader, workspace, Path(session.cwd))
-            understood = await asyncio.to_thread(reader.read, asked.changes)
-            proposal = None
-            if understood.changes.changes:
-                proposal = await self._propose(session.placed.session, workspace, understood.changes)
+            proposal, warnings = await keep_asked(asked, workspace, Path(session.cwd), propose)
         except PorticoError as error:
             hint = f" {error.suggestion}" if error.suggestion else ""
             raise ToolFailure(error.message + hint) from error
-        if proposal is None:
-            raise ToolFailure("Nothing was proposed: the files have these contents already.")
         if self._client_knows_portico and session.session_id is not None:
-            fields: dict[str, Any] = msgspec.to_builtins(proposal)
-            self.tell_client(PROPOSAL_UPDATED, {**fields, "sessionId": session.session_id})
-        return _result(proposal, understood.warnings)
+            self.tell_client(PROPOSAL_UPDATED, update_of(proposal, session.session_id))
+        return _result(proposal, warnings)
+
+
+async def keep_asked(
+    asked: AskedChanges,
+    workspace: Path,
+    folder: Path,
+    propose: Callable[[ChangeSet], Awaitable[ProposalUpdated | None]],
+) -> tuple[ProposalUpdated, tuple[str, ...]]:
+    """Keep changes as a proposal; also returns warnings. InvalidInput if one of them cannot be proposed."""
+    reader = await asyncio.to_thread(ChangeReader, workspace, folder)
+    understood = await asyncio.to_thread(reader.read, asked.changes)
+    proposal = await propose(understood.changes) if understood.changes.changes else None
+    if proposal is None:
+        raise InvalidInput("Nothing was proposed: the files have these contents already.")
+    return proposal, understood.warnings
+
+
+def update_of(proposal: ProposalUpdated, session_id: str) -> dict[str, Any]:
+    """The parameters of `_portico/proposal_updated`."""
+    fields: dict[str, Any] = msgspec.to_builtins(proposal)
+    return {**fields, "sessionId": session_id}
 
 
 def _result(proposal: ProposalUpdated, warnings: Sequence[str]) -> ToolResult:

@@ -2,9 +2,10 @@
 
 import msgspec
 
-from portico.domain.events import PermissionRequested, PermissionResolved
+from portico.domain.events import PermissionRequested, PermissionResolved, SessionStarted
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
+from portico.domain.values import ForkedFrom
 from portico.sessions.ports import Store
 
 _SESSIONS = 50
@@ -46,6 +47,9 @@ async def _decisions_of(store: Store, session: SessionSummary) -> list[RecordedD
     decisions: list[RecordedDecision] = []
     for event in await store.permission_events(session.session_id):
         match event.payload:
+            case SessionStarted(forked_from=ForkedFrom(session_id=source)):
+                if await store.summary(source) is not None:
+                    decisions.clear()  # They were made in the session that was forked, which lists them.
             case PermissionRequested() as request:
                 requests[request.request_id] = request
             case PermissionResolved() as resolved if resolved.request_id in requests:

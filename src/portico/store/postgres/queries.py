@@ -162,7 +162,7 @@ async def standing(connection: Connection, session_id: SessionId) -> list[Event]
 
 
 async def permission_events(connection: Connection, session_id: SessionId) -> list[Event]:
-    query = f"{_EVENTS} AND kind IN ('permission_requested', 'permission_resolved') ORDER BY seq"
+    query = f"{_EVENTS} AND kind IN ('permission_requested', 'permission_resolved', 'session_started') ORDER BY seq"
     rows = await _event_rows(await connection.execute(query.encode(), (session_id,)))
     return [event_of(session_id, row) for row in rows]
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
+from portico.chains.entry_points import installed_components, is_trusted, load_installed_component
 from portico.components.component import Component
-from portico.components.entry_points import installed_components, is_trusted, load_installed_component
 from portico.config.settings import ComponentSetting, Settings
 from portico.domain.components import SessionComponents
 from portico.domain.errors import InvalidInput

@@ -1,7 +1,7 @@
-"""Stand-alone program that an agent starts as an MCP server; copies bytes between its standard streams and
-Portico.
+"""Stand-alone program that copies bytes between its standard streams and Portico.
 
-It is run as a file, with nothing but the standard library: it starts at once, and neither the workspace nor
+An agent starts it as an MCP server, and a client under test starts it as its agent. Its arguments are the address
+of Portico and a token, which may be in the environment instead. It is run as a file, with nothing but the standard library: it starts at once, and neither the workspace nor
 the environment of the agent can change what it imports. It ends when either side does.
 """
 
@@ -20,9 +20,10 @@ def main(arguments: list[str]) -> int:
     """Exit code 0 when the conversation is over, 2 when Portico cannot be reached."""
     try:
         connection = _connect(arguments[0])
-        connection.sendall(os.environ[TOKEN_VARIABLE].encode() + b"\n")
+        token = arguments[1] if len(arguments) > 1 else os.environ[TOKEN_VARIABLE]
+        connection.sendall(token.encode() + b"\n")
     except (OSError, KeyError, IndexError) as error:
-        sys.stderr.write(f"The Portico that offered this MCP server is gone ({type(error).__name__}).\n")
+        sys.stderr.write(f"The Portico that this program belongs to is gone ({type(error).__name__}).\n")
         return 2
     # A daemon, since a read of standard input may never return and must not keep the process.
     threading.Thread(target=_copy_input, args=(connection,), name="standard input", daemon=True).start()

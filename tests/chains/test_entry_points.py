@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.components.entry_points import load_installed_proxy
+from portico.chains.entry_points import load_installed_proxy
 from portico.domain.errors import InvalidInput
 
 PROXY = """

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from portico.chains.built_in_components import open_components
+from portico.chains.component_registry import BuiltInComponent, ComponentRegistry, ComponentSwitches
 from portico.components.component import Component, ComponentContext
-from portico.components.registry import BuiltInComponent, ComponentRegistry, ComponentSwitches
 from portico.conductor.proxy import Proxy
 from portico.config.settings import Settings, load_settings
 from portico.editors.local import LocalEditorProvider
