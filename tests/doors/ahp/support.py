@@ -23,7 +23,7 @@ from tests.doors.api.test_calls import Here
 from tests.sessions.support import Answer, World, world
 
 ROOT = "ahp-root://"
-SESSION, CHAT = "ahp-session:/mine", "ahp-chat:/mine"
+SESSION, CHAT = "fake:/mine", "ahp-chat:/mine"
 DEADLINE = 10.0
 
 

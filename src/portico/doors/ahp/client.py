@@ -169,6 +169,8 @@ class HostClient:
                 ahp.UNSUPPORTED_PROTOCOL_VERSION, "None of the offered protocol versions is supported.", data
             )
         self._client_id = params.client_id
+        info = params.client_info
+        log.info("client %s connected, version %s", info.name if info else params.client_id, version)
         snapshots = [await self._snapshot(channel) for channel in params.initial_subscriptions or ()]
         return ahp.InitializeResult(
             protocol_version=version,

@@ -16,18 +16,21 @@ from portico.doors.ahp import _schema as ahp
 from portico.doors.ahp.action_log import ActionLog
 from portico.doors.ahp.host_parts import HostParts
 from portico.doors.ahp.session_channel import SessionChannel
-from portico.doors.ahp.session_projection import to_summary
-from portico.doors.ahp.uris import ROOT, channel_name, file_path, session_uri
+from portico.doors.ahp.session_projection import SessionProjection, to_summary
+from portico.doors.ahp.uris import ROOT, channel_name, file_path, session_name, session_uri
 from portico.files.deadline import within_deadline
 from portico.files.workspace import resolve_workspace
 from portico.processes.tasks import cancel_and_wait
-from portico.sessions.session_list import RemovedSession, SessionList, SessionListEntry
+from portico.sessions.session_list import MOST_WATCHED, RemovedSession, SessionList, SessionListEntry
 
 log = logging.getLogger("portico.ahp")
 
 KEEP_SECONDS = 300.0
 """How long a session is followed after its last subscriber has left."""
 _LIST_PAGE = 100
+DEFAULT_MODEL = "default"
+"""The model that an agent chooses by itself; editors want at least one. Others are known once an agent runs."""
+MODE_OPTION = "reviewMode"
 MODES: tuple[ReviewMode, ...] = ("direct", "proposal", "branch", "worktree")
 
 Notify = Callable[[str, msgspec.Struct], None]
@@ -47,6 +50,8 @@ class AgentHost:
         self._subscribers: dict[SessionId, int] = {}
         self._expiry: dict[SessionId, asyncio.TimerHandle] = {}
         self._names: dict[str, SessionId] = {}
+        self._uris: dict[SessionId, str] = {}
+        """Addresses that clients chose."""
         self._watchers: set[Notify] = set()
         self._watching: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
@@ -84,7 +89,9 @@ class AgentHost:
                     provider=one.name,
                     display_name=one.name.capitalize(),
                     description=f"{one.name.capitalize()}, through Portico",
-                    models=[],
+                    models=[
+                        ahp.SessionModelInfo(id=DEFAULT_MODEL, provider=one.name, name="Agent's default")
+                    ],
                 )
                 for one in installed
             ],
@@ -100,7 +107,9 @@ class AgentHost:
                 await found.close()
                 found = None
             if found is None:
-                found = SessionChannel(session_id, self._name(session_id), self.parts, self.actions)
+                summary = await self.parts.service.show(session_id)
+                state = SessionProjection(self._name(session_id), self._uri(summary))
+                found = SessionChannel(session_id, state, self.parts, self.actions)
                 await found.open()
                 self._channels[session_id] = found
                 self._schedule_end(session_id)
@@ -142,8 +151,8 @@ class AgentHost:
 
     async def create_session(self, params: ahp.CreateSessionParams) -> None:
         """Start a session under the name that the client chose."""
-        name = channel_name(params.channel)
-        if not name or params.channel != session_uri(name):
+        name = session_name(params.channel)
+        if not name:
             raise InvalidInput(f"{params.channel} is not the address of a session.")
         if name in self._names or await self.parts.store.summary(SessionId(name)) is not None:
             raise FileExistsError(name)
@@ -155,7 +164,7 @@ class AgentHost:
         spec = await self.parts.catalog.agent(params.provider or "", workspace)
         mode = _read_mode(params.config) or await self.parts.catalog.mode(workspace)
         session_id = await self.parts.service.start(workspace, spec, mode=mode)
-        self._names[name] = session_id
+        self._names[name], self._uris[session_id] = session_id, params.channel
         channel = await self.channel(params.channel)
         if params.active_client is not None:
             channel.state.active_clients[params.active_client.client_id] = params.active_client
@@ -164,7 +173,7 @@ class AgentHost:
         self._notify(
             "root/sessionAdded",
             ahp.SessionAddedParams(
-                channel=ROOT, summary=to_summary(name, summary, channel.state.turns.status)
+                channel=ROOT, summary=to_summary(name, params.channel, summary, channel.state.turns.status)
             ),
         )
 
@@ -188,29 +197,26 @@ class AgentHost:
             enum=list(MODES),
             default=mode,
         )
-        schema = ahp.SessionConfigSchema(type="object", properties={"mode": listed})
-        return ahp.ResolveSessionConfigResult(schema=schema, values={"mode": mode})
+        schema = ahp.SessionConfigSchema(type="object", properties={MODE_OPTION: listed})
+        return ahp.ResolveSessionConfigResult(schema=schema, values={MODE_OPTION: mode})
 
     async def _watch_sessions(self) -> None:
-        known: set[SessionId] | None = None
+        first = await self._list.page(workspace=None, search="", before=None, limit=MOST_WATCHED)
+        known = {one.summary.session_id: self._uri(one.summary) for one in first}
         async with aclosing(self._list.watch(workspace=None)) as changes:
-            known = {
-                one.summary.session_id
-                for one in await self._list.page(workspace=None, search="", before=None, limit=_LIST_PAGE * 2)
-            }
             async for change in changes:
                 if isinstance(change, RemovedSession):
-                    if change.session_id in known:
-                        known.discard(change.session_id)
-                        uri = session_uri(self._name(change.session_id))
+                    uri = known.pop(change.session_id, None)
+                    if uri is not None:
                         self._notify(
                             "root/sessionRemoved", ahp.SessionRemovedParams(channel=ROOT, session=uri)
                         )
                 elif change.summary.session_id in known:
                     self._notify("root/sessionSummaryChanged", self._change(change))
                 else:
-                    known.add(change.summary.session_id)
-                    if change.summary.session_id not in self._names.values():
+                    known[change.summary.session_id] = self._uri(change.summary)
+                    # Clients were told of a session that one of them made.
+                    if change.summary.session_id not in self._uris:
                         added = ahp.SessionAddedParams(channel=ROOT, summary=self._entry(change))
                         self._notify("root/sessionAdded", added)
 
@@ -219,7 +225,8 @@ class AgentHost:
             watcher(method, params)
 
     def _entry(self, entry: SessionListEntry) -> ahp.SessionSummary:
-        return to_summary(self._name(entry.summary.session_id), entry.summary, _status(entry))
+        summary = entry.summary
+        return to_summary(self._name(summary.session_id), self._uri(summary), summary, _status(entry))
 
     def _change(self, entry: SessionListEntry) -> ahp.SessionSummaryChangedParams:
         whole = self._entry(entry)
@@ -230,6 +237,9 @@ class AgentHost:
 
     def _name(self, session_id: SessionId) -> str:
         return next((name for name, one in self._names.items() if one == session_id), session_id)
+
+    def _uri(self, summary: SessionSummary) -> str:
+        return self._uris.get(summary.session_id) or session_uri(summary.agent, summary.session_id)
 
     def _schedule_end(self, session_id: SessionId) -> None:
         if session_id in self._channels and not self._subscribers.get(session_id):
@@ -248,7 +258,7 @@ class AgentHost:
 
 
 def _read_mode(config: dict[str, object] | None) -> ReviewMode | None:
-    chosen = (config or {}).get("mode")
+    chosen = (config or {}).get(MODE_OPTION)
     if chosen is None:
         return None
     for mode in MODES:

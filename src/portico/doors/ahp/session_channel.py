@@ -65,9 +65,11 @@ class ActionRejected(Exception):
 class SessionChannel:
     """Constructing it starts nothing; `open` returns when the state is that of the log."""
 
-    def __init__(self, session_id: SessionId, name: str, parts: HostParts, actions: ActionLog) -> None:
+    def __init__(
+        self, session_id: SessionId, state: SessionProjection, parts: HostParts, actions: ActionLog
+    ) -> None:
         self.session_id = session_id
-        self.state = SessionProjection(name)
+        self.state = state
         self.since = actions.newest
         """No action of this session was missed after this number."""
         self.ended = asyncio.Event()

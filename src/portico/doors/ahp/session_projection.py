@@ -11,7 +11,7 @@ from portico.domain.values import TerminalOutput
 from portico.doors.ahp import _schema as ahp
 from portico.doors.ahp.changesets import ChangesetProjection
 from portico.doors.ahp.chat_projection import ChatProjection
-from portico.doors.ahp.uris import chat_uri, file_uri, session_uri, terminal_uri
+from portico.doors.ahp.uris import chat_uri, file_uri, terminal_uri
 
 ChannelState = ahp.SessionState | ahp.ChatState | ahp.TerminalState | ahp.ChangesetState
 Change = tuple[str, ahp.StateAction]
@@ -27,9 +27,9 @@ class _Terminal:
 class SessionProjection:
     """`take` follows the log and `take_draft` the draft; both return what changed. `state` is a channel's snapshot."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, uri: str) -> None:
         self.name = name
-        self.uri, self.chat = session_uri(name), chat_uri(name)
+        self.uri, self.chat = uri, chat_uri(name)
         self.turns = ChatProjection(name)
         self.changesets: dict[str, ChangesetProjection] = {}
         self.summary: SessionSummary | None = None
@@ -249,10 +249,10 @@ class SessionProjection:
         return self.summary
 
 
-def to_summary(name: str, summary: SessionSummary, status: int) -> ahp.SessionSummary:
+def to_summary(name: str, uri: str, summary: SessionSummary, status: int) -> ahp.SessionSummary:
     """An entry of the list of sessions."""
     return ahp.SessionSummary(
-        resource=session_uri(name),
+        resource=uri,
         provider=summary.agent,
         title=summary.title,
         status=status,

@@ -1,8 +1,10 @@
 """Addresses of the Agent Host Protocol: channels of sessions, chats, terminals and changesets, and stored content.
 
-A session has one chat. Both have the id of the session, or the one that the client chose which created it.
+The client that creates a session chooses its address. All others have the name of their agent as scheme, as editors
+expect it. The name of a session is the last part of its address, and its chat, terminals and changesets have it too.
 """
 
+import re
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, unquote, urlsplit
@@ -10,12 +12,29 @@ from urllib.parse import quote, unquote, urlsplit
 ROOT = "ahp-root://"
 Side = Literal["before", "after"]
 
-_SESSION, _CHAT, _TERMINAL = "ahp-session:/", "ahp-chat:/", "ahp-terminal:/"
-_CHANGESET, _CONTENT = "ahp-changeset:/", "portico-content:/"
+_CHAT, _TERMINAL, _CHANGESET, _CONTENT = (
+    "ahp-chat:/",
+    "ahp-terminal:/",
+    "ahp-changeset:/",
+    "portico-content:/",
+)
+_SCHEME = re.compile(r"[a-z][a-z0-9.-]*")
+_OTHER_SCHEMES = frozenset(
+    {"ahp-chat", "ahp-changeset", "ahp-root", "ahp-terminal", "file", "portico-content"}
+)
 
 
-def session_uri(name: str) -> str:
-    return _SESSION + quote(name, safe="")
+def session_uri(agent: str, name: str) -> str:
+    """The address of a session that no client has named."""
+    scheme = agent if _SCHEME.fullmatch(agent) and agent not in _OTHER_SCHEMES else "ahp-session"
+    return f"{scheme}:/{quote(name, safe='')}"
+
+
+def session_name(uri: str) -> str | None:
+    """The name of a session from its own address; None for other addresses."""
+    found = urlsplit(uri)
+    name = unquote(found.path.rpartition("/")[2])
+    return name if found.scheme and found.scheme not in _OTHER_SCHEMES and name else None
 
 
 def chat_uri(name: str) -> str:
@@ -42,7 +61,7 @@ def file_uri(path: str) -> str:
 def channel_name(uri: str) -> str | None:
     """The name of the session that a channel or content belongs to; None for other addresses."""
     parts = _parts(uri)
-    return parts[0] if parts else None
+    return parts[0] if parts else session_name(uri)
 
 
 def changeset_of(uri: str) -> str | None:
@@ -71,7 +90,7 @@ def file_path(uri: str) -> Path | None:
 
 
 def _parts(uri: str) -> list[str]:
-    for prefix in (_SESSION, _CHAT, _TERMINAL, _CHANGESET, _CONTENT):
+    for prefix in (_CHAT, _TERMINAL, _CHANGESET, _CONTENT):
         if uri.startswith(prefix):
             return [unquote(part) for part in uri[len(prefix) :].split("/")]
     return []
