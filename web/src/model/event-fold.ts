@@ -139,8 +139,9 @@ export class EventFold {
           this.#prompts.addCheckpoint(event.turnId, payload.value);
         break;
       case "checkpointRestored": {
-        const text = restoredWords(payload.value);
-        this.#show(event, (base) => ({ ...base, type: "mark", text }));
+        const restored = payload.value;
+        const text = restoredWords(restored);
+        this.#show(event, (base) => ({ ...base, type: "mark", text, restored }));
         break;
       }
       case "notice": {

@@ -99,7 +99,15 @@ class ReviewCalls(SessionCalls):
         self, request: pb.ListCheckpointsRequest, _: Context, /
     ) -> pb.ListCheckpointsResponse:
         found = await self._reviews.checkpoints(require_session_id(request.session_id))
-        return pb.ListCheckpointsResponse(checkpoints=[to_checkpoint(one) for one in found])
+        titles = {name: await self._title(name) for name in {one.session_id for one in found}}
+        return pb.ListCheckpointsResponse(
+            checkpoints=[to_checkpoint(one, titles[one.session_id]) for one in found]
+        )
+
+    async def _title(self, session_id: str) -> str:
+        """Title of a session; empty if there is no such session any more."""
+        summary = await self._store.summary(SessionId(session_id))
+        return "" if summary is None else summary.title
 
     async def get_checkpoint_diff(
         self, request: pb.GetCheckpointDiffRequest, _: Context, /

@@ -44,9 +44,21 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[OmittedFile, ...] = ()
     left_out_count: int = 0
     watch: bool = False
+    session: str = ""
+    """The session that it was taken for. Empty: it is not known."""
 
     def holds(self, snapshot: Snapshot) -> bool:
         return (self.tree, self.permissions) == (snapshot.tree, snapshot.permissions)
+
+
+class ListedCheckpoint(msgspec.Struct, frozen=True):
+    """A checkpoint, and the files that changed until the next one or, after the newest, until now.
+
+    None: the current files could not be read.
+    """
+
+    checkpoint: Checkpoint
+    changed: tuple[str, ...] | None
 
 
 class RestoredCheckpoint(msgspec.Struct, frozen=True, kw_only=True):

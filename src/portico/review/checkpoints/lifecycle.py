@@ -7,6 +7,7 @@ workspace. A restore first takes a checkpoint of the current state, so that noth
 import asyncio
 import contextlib
 import hashlib
+import itertools
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
@@ -15,11 +16,18 @@ from pathlib import Path
 
 import msgspec
 
-from portico.domain.errors import InvalidInput, SessionBusy
+from portico.domain.errors import InvalidInput, PorticoError, SessionBusy
 from portico.domain.ids import make_session_id
 from portico.git.repository import RepositoryFinder
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
-from portico.review.checkpoints.checkpoint import Checkpoint, Moment, RestoredCheckpoint, Retention, Snapshot
+from portico.review.checkpoints.checkpoint import (
+    Checkpoint,
+    ListedCheckpoint,
+    Moment,
+    RestoredCheckpoint,
+    Retention,
+    Snapshot,
+)
 from portico.review.checkpoints.comparison import CheckpointComparison, compare, steps
 from portico.review.checkpoints.held_files import STAGING_PREFIX, SnapshotBounds
 from portico.review.checkpoints.permissions import FilePermissions, forget_all_but
@@ -35,7 +43,7 @@ from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.process_lock import cannot_write, process_lock
 from portico.review.files.rollbacks import Rollback, Rollbacks
 from portico.review.files.worker_thread import run_to_end
-from portico.review.git.tree_changes import TreeChange, tree_changes
+from portico.review.git.tree_changes import TreeChange, changed_names, tree_changes
 from portico.review.text.names import escape_bytes
 from portico.sessions.ports import Clock
 
@@ -76,15 +84,21 @@ class Checkpoints:
         self._busy: dict[Path, asyncio.Lock] = {}
 
     async def create(
-        self, workspace: Path, label: str, moment: Moment = Moment.BEFORE_TURN, *, hurried: bool = False
+        self,
+        workspace: Path,
+        label: str,
+        moment: Moment = Moment.BEFORE_TURN,
+        *,
+        hurried: bool = False,
+        session: str = "",
     ) -> Checkpoint:
         """Take a checkpoint of the workspace. A `hurried` one fails if it takes too long."""
         async with self._opened(workspace) as snapshots:
             snapshot = await snapshots.snapshot(self._bounds, hurried=hurried)
-            return await self._keep(snapshots, snapshot, label, moment)
+            return await self._keep(snapshots, snapshot, label, moment, session=session)
 
     async def create_if_changed(
-        self, workspace: Path, label: str, moment: Moment, *, hurried: bool = False
+        self, workspace: Path, label: str, moment: Moment, *, hurried: bool = False, session: str = ""
     ) -> Checkpoint | None:
         """Take a checkpoint, unless the newest one holds the same state."""
         async with self._opened(workspace) as snapshots:
@@ -92,7 +106,7 @@ class Checkpoints:
             newest = await snapshots.refs.newest(watch=False)
             if newest is not None and newest.holds(snapshot):
                 return None
-            return await self._keep(snapshots, snapshot, label, moment)
+            return await self._keep(snapshots, snapshot, label, moment, session=session)
 
     async def watch(self, workspace: Path, label: str) -> Checkpoint:
         """The newest checkpoint if it holds the current state, else a new one to compare with later."""
@@ -132,6 +146,23 @@ class Checkpoints:
         async with self._opened(workspace) as snapshots:
             return await snapshots.refs.list()
 
+    async def list_changes(self, workspace: Path) -> tuple[ListedCheckpoint, ...]:
+        """Newest first, each with the files that changed after it."""
+        async with self._opened(workspace) as snapshots:
+            listed = await snapshots.refs.list()
+            if not listed:
+                return ()
+            try:
+                now = (await snapshots.snapshot(self._bounds, hurried=True)).tree
+            except PorticoError:
+                now = ""
+            pairs = [(one.tree, later.tree) for later, one in itertools.pairwise(listed)]
+            first, *others = await changed_names(
+                snapshots.git, [(listed[0].tree, now or listed[0].tree), *pairs]
+            )
+            changes = [first if now else None, *others]
+            return tuple(ListedCheckpoint(one, each) for one, each in zip(listed, changes, strict=True))
+
     async def diff(
         self, workspace: Path, checkpoint_id: str, until: str | None = None
     ) -> tuple[TreeChange, ...]:
@@ -165,7 +196,12 @@ class Checkpoints:
             return await asyncio.to_thread(snapshots.permissions, checkpoint.permissions)
 
     async def restore(
-        self, workspace: Path, checkpoint_id: str, keeping: Callable[[Checkpoint], None] | None = None
+        self,
+        workspace: Path,
+        checkpoint_id: str,
+        keeping: Callable[[Checkpoint], None] | None = None,
+        *,
+        session: str = "",
     ) -> RestoredCheckpoint:
         """Restore the workspace to a checkpoint exactly, or change nothing and raise.
 
@@ -175,7 +211,7 @@ class Checkpoints:
             target = await self._find(snapshots, checkpoint_id)
             for _ in range(_ATTEMPTS):
                 kept = await self._kept(
-                    snapshots, f"Before going back to: {target.label}", Moment.BEFORE_RESTORE
+                    snapshots, f"Before going back to: {target.label}", Moment.BEFORE_RESTORE, session
                 )
                 if keeping is not None:
                     keeping(kept)
@@ -264,10 +300,13 @@ class Checkpoints:
             own=tuple(own),
         )
 
-    async def _kept(self, snapshots: SnapshotRepository, label: str, moment: Moment) -> Checkpoint:
+    async def _kept(
+        self, snapshots: SnapshotRepository, label: str, moment: Moment, session: str
+    ) -> Checkpoint:
         """Checkpoint of the current state, without pruning older ones."""
         snapshot = await snapshots.snapshot(self._bounds)
-        checkpoint = self._made(snapshot, label, moment, await snapshots.refs.newest())
+        made = self._made(snapshot, label, moment, await snapshots.refs.newest())
+        checkpoint = msgspec.structs.replace(made, session=session)
         await snapshots.refs.write(checkpoint)
         return checkpoint
 
@@ -279,9 +318,10 @@ class Checkpoints:
         moment: Moment,
         *,
         watch: bool = False,
+        session: str = "",
     ) -> Checkpoint:
         made = self._made(snapshot, label, moment, await snapshots.refs.newest())
-        checkpoint = msgspec.structs.replace(made, watch=watch)
+        checkpoint = msgspec.structs.replace(made, watch=watch, session=session)
         await snapshots.refs.write(checkpoint)
         await self._prune(snapshots)
         return checkpoint
