@@ -1,6 +1,7 @@
 """Starts the programs under measurement: with a Portico home of their own, away from the caller's settings."""
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -44,6 +45,14 @@ def timed(command: Sequence[str], *, environ: dict[str, str], cwd: Path = ROOT) 
     started = time.perf_counter()
     _output(command, environ, cwd)
     return time.perf_counter() - started
+
+
+def timed_work(command: Sequence[str], *, environ: dict[str, str], cwd: Path = ROOT) -> tuple[float, float]:
+    """How long a program takes from start to end, and the processor time of it and what it started."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    _output(command, environ, cwd)
+    taken, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return taken, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def found_by(program: str, *arguments: str, home: Path, result: type[Found]) -> Found:

@@ -32,7 +32,7 @@ from portico.sessions.service import SessionService
 from portico.sessions.windows import RecordWindowEvent
 
 if TYPE_CHECKING:
-    from portico.chains.editor_windows import EditorWindows
+    from portico.editors.buffers import EditorWindows
     from portico.editors.window_registry import AttachedWindows
     from portico.store.postgres.store import PostgresStore
     from portico.store.sqlite import SqliteStore
@@ -160,7 +160,7 @@ async def _log_losses(store: "SqliteStore | PostgresStore", clock: Clock) -> Non
 
 def _windows(local: LocalEditorProvider, clock: Clock, tell: RecordWindowEvent) -> "EditorWindows":
     # Late: a command that nothing can be attached to need not know of it.
-    from portico.chains.editor_windows import EditorWindows
+    from portico.editors.buffers import EditorWindows
 
     return EditorWindows(local, clock, tell)
 

@@ -8,6 +8,7 @@ import msgspec
 from portico.app.prompt_catalog import WorkspacePrompts
 from portico.config.settings import Settings
 from portico.domain.values import PromptReference
+from portico.processes.garbage_collection import PausedCollection
 from portico.prompts.catalog import CatalogEntry
 from portico.prompts.output_file import OutputFile
 from portico.prompts.prompt import CatalogPrompt, RenderedPrompt
@@ -62,7 +63,8 @@ class PreparedRun:
         run = self.run
         if agent == "porter" and run.model == "default":
             # Late: it loads the providers, and most agents name their model themselves.
-            from portico.porter.models.selection import default_model
+            with PausedCollection():
+                from portico.porter.models.selection import default_model
 
             run.model = default_model(self.filled.settings.model, self._environ)
         self._warnings += run.warnings

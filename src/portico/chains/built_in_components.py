@@ -21,8 +21,8 @@ from portico.project.reported_problems import ReportedProblems
 from portico.sessions.ports import EditorProvider
 
 if TYPE_CHECKING:
-    from portico.chains.editor_windows import EditorWindows
     from portico.components.code.tree_files import FileSources
+    from portico.editors.buffers import EditorWindows
     from portico.sessions.code_servers import CodeServers
 
 

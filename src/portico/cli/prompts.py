@@ -11,6 +11,7 @@ from portico.app.prompt_catalog import open_prompts
 from portico.cli.arguments import CommandGroup, print_json, require_folder, require_utf8
 from portico.cli.prompt_values import add_value_flags, fill_prompt
 from portico.doors.terminal.sanitizer import clean, clean_line
+from portico.processes.garbage_collection import PausedCollection
 from portico.prompts.catalog import CatalogEntry, PromptCatalog
 from portico.prompts.directories import PromptOrigin
 from portico.prompts.front_matter import FrontMatter, PromptMode, PromptOutput, PromptVariable
@@ -83,7 +84,8 @@ def run(arguments: Sequence[str]) -> int:
         parser.add_argument("--cwd", metavar="DIR", default=".", help="folder to work in (default: this one)")
     if "run" in arguments:
         # Only now: what talks to agents takes a while to load.
-        from portico.cli.prompt_run import add_run_flags
+        with PausedCollection():
+            from portico.cli.prompt_run import add_run_flags
 
         add_run_flags(running)
     return group.run(arguments)

@@ -58,6 +58,8 @@ DEFAULT_MODE: ReviewMode = "direct"
 DEFAULT_MAX_COST_USD = 1.0
 """Cost limit of a turn of Porter, unless the user chooses another limit."""
 WORKSPACE_FILE = Path(".portico") / "settings.json"
+USER_FILE = Path("settings.json")
+"""In the user's config folder."""
 PROMPT_FOLDER = Path(".portico") / "prompts"
 MAX_SETTINGS_BYTES = 1024 * 1024
 _RULE_KINDS = frozenset((*get_args(ToolKind), "all"))
@@ -302,7 +304,7 @@ def linked_folders(config_folder: Path) -> tuple[str, ...]:
 
 def read_user_settings(config_folder: Path) -> SettingsFile:
     """Read the user's settings. Raises InvalidInput for a broken file."""
-    return read_settings_file(config_folder / "settings.json")
+    return read_settings_file(config_folder / USER_FILE)
 
 
 def read_settings_file(path: Path) -> SettingsFile:

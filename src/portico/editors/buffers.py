@@ -15,7 +15,8 @@ from portico.domain.windows import WindowEdit
 from portico.editors.files import LocalFiles, lines_of
 from portico.editors.local import LocalEditor, LocalEditorProvider
 from portico.editors.path_guard import FileAccess
-from portico.sessions.ports import Editor
+from portico.editors.window_registry import AttachedWindows
+from portico.sessions.ports import Clock, Editor
 from portico.sessions.windows import RecordWindowEvent, Window, Windows
 
 MOST_REMEMBERED = 64
@@ -40,6 +41,14 @@ class AttachedEditorProvider:
     def files(self, session_id: SessionId, workspace: Path) -> "BufferedFiles":
         """The person's own files, for a session."""
         return BufferedFiles(session_id, workspace, self._windows, self._tell)
+
+
+class EditorWindows:
+    """Attached windows of one server, with the files that sessions get from them."""
+
+    def __init__(self, local: LocalEditorProvider, clock: Clock, tell: RecordWindowEvent) -> None:
+        self.windows = AttachedWindows(clock, tell)
+        self.editors = AttachedEditorProvider(local, self.windows, tell)
 
 
 class BufferedFiles:

@@ -23,7 +23,7 @@ class LocalFiles:
 
     async def read_text(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         """The text of a file, or of `limit` lines from `line`, which counts from one."""
-        text = self.guard.check_text(path, await asyncio.to_thread(self._read, path))
+        text = await asyncio.to_thread(self._read, path)
         return text if line is None and limit is None else lines_of(text, line, limit)
 
     async def write_text(self, path: str, content: str) -> None:
@@ -38,7 +38,7 @@ class LocalFiles:
         except OSError as error:
             raise _translated(path, "read", error) from error
         try:
-            return data.decode()
+            return self.guard.check_text(path, data.decode())
         except UnicodeDecodeError as error:
             raise InvalidInput(
                 f"{path} is not UTF-8 text (byte {error.start} is not); it may be a binary file."

@@ -7,7 +7,7 @@ import pytest
 
 from portico.domain.errors import LanguageServerFailed
 from portico.sessions.code_servers import CodeTree
-from tests.editors.language_servers.support import Workspace, scripted, workspace
+from tests.editors.language_servers.support import Workspace, scripted, workspace, write_settings
 
 WAYS = [{"pull": True}, {"push": "versioned"}, {"push": "unversioned"}]
 
@@ -183,16 +183,48 @@ async def test_answers_that_come_in_another_order_reach_their_questions(
         assert ([place.line for place in one.places], [place.line for place in two.places]) == ([0], [1])
 
 
-async def test_a_huge_tree_costs_a_look_now_and_then_and_the_asked_file_is_always_read(
+async def test_a_huge_tree_costs_a_look_now_and_then_which_is_said_and_the_asked_file_is_always_read(
     tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("portico.editors.language_servers.tree_sync._QUICK_SECONDS", -1.0)
     monkeypatch.setattr("portico.editors.language_servers.tree_sync._REST_FACTOR", 1_000_000)
     async with workspace(tmp_path / "w", own_home, **scripted()) as here:
-        here.write("a.txt", "good\n")
-        assert await here.problems("a.txt") == []
+        here.write("a.txt", "use thing\n")
+        assert (await here.ask("definition", "a.txt", column=5)).places == ()
+        here.write("a.txt", "use thing BAD\n")
+        here.write("b.txt", "def thing\n")
+        found = await here.ask("definition", "a.txt", column=5)
+        assert found.places == (), "the folder was not compared again"
+        assert found.note.startswith("This folder is so large that it was last compared 0 s ago.")
+        problems = await here.ask("diagnostics", "a.txt")
+        assert [one.message for one in problems.problems] == ["BAD is bad"]
+        assert "may be missing" in problems.note
+
+
+async def test_a_question_that_was_asked_before_goes_where_the_settings_say_now(
+    tmp_path: Path, own_home: Path
+) -> None:
+    async with workspace(tmp_path / "w", own_home, **scripted()) as here:
         here.write("a.txt", "BAD\n")
+        for _ in range(2):
+            assert await here.problems("a.txt") == [(1, "BAD is bad")]
+        write_settings(own_home, **scripted({"enabled": False}))
+        with pytest.raises(LanguageServerFailed, match="No language server is known"):
+            await here.problems("a.txt")
+        write_settings(own_home, **scripted())
         assert await here.problems("a.txt") == [(1, "BAD is bad")]
+
+
+async def test_a_server_is_started_anew_when_packages_were_installed(tmp_path: Path, own_home: Path) -> None:
+    starts = tmp_path / "starts"
+    async with workspace(tmp_path / "w", own_home, **scripted(starts=str(starts))) as here:
+        here.write("a.txt", "BAD\n")
+        for _ in range(2):
+            assert await here.problems("a.txt") == [(1, "BAD is bad")]
+        assert starts.read_text().count("started") == 1
+        (here.folder / ".venv" / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
+        assert await here.problems("a.txt") == [(1, "BAD is bad")]
+        assert starts.read_text().count("started") == 2
 
 
 async def test_a_tree_beyond_the_limit_is_looked_at_in_part_and_the_asked_file_is_always_read(

@@ -65,12 +65,10 @@ def find_symbol(text: str, symbol: str, line: int) -> tuple[int, int] | None:
     before = r"(?<!\w)" if symbol[:1].isidentifier() else ""
     after = r"(?!\w)" if symbol[-1:].isidentifier() or symbol[-1:].isdigit() else ""
     pattern = re.compile(before + re.escape(symbol) + after)
-    places = [
-        (number, found.start())
-        for number, words in enumerate(text.split("\n"))
-        if (found := pattern.search(words)) is not None
-    ]
-    if not places:
-        return None
-    number, start = min(places, key=lambda place: abs(place[0] - (line - 1)))
-    return number, len(text.split("\n")[number][:start].encode("utf-16-le")) // 2
+    lines = text.split("\n")
+    asked = min(max(line - 1, 0), len(lines) - 1)
+    for distance in range(len(lines)):
+        for number in (asked - distance, asked + distance):
+            if 0 <= number < len(lines) and (found := pattern.search(lines[number])) is not None:
+                return number, len(lines[number][: found.start()].encode("utf-16-le")) // 2
+    return None

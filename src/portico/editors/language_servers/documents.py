@@ -58,6 +58,9 @@ class OpenDocuments:
     def __len__(self) -> int:
         return len(self._by_path)
 
+    def __contains__(self, path: Path) -> bool:
+        return path in self._by_path
+
     def get(self, path: Path) -> OpenDocument | None:
         document = self._by_path.pop(path, None)
         if document is not None:

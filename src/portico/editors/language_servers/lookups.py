@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from portico.files.deadline import within_deadline
 
 MOST_PLACES = 100
 _MOST_FILES_READ = 40
+_MOST_FILES_KEPT = 100
 _MOST_SYMBOLS = 1000
 _FIRST_CHECK_SECONDS = 3.0
 _METHODS = {
@@ -51,17 +52,29 @@ _KEPT_IN_FUNCTIONS = _FUNCTIONS | {"class", "interface", "struct", "enum"}
 class PlaceReader:
     """Turns a server's ranges into places, with the line that stands there for files of the tree."""
 
-    def __init__(self, server: LanguageServer) -> None:
+    def __init__(self, server: LanguageServer, texts: Mapping[Path, TextLines | None]) -> None:
         self._server = server
-        self._texts: dict[Path, TextLines | None] = {}
+        self._texts = texts
 
-    async def place(
-        self, uri: str, found: LspRange, *, name: str = "", detail: str = ""
-    ) -> CodeLocation | None:
+    @classmethod
+    async def of(cls, server: LanguageServer, uris: Iterable[str]) -> "PlaceReader":
+        """A reader for the places of some files, of which those that are not open are read at once."""
+        paths = (uri_to_path(uri) for uri in dict.fromkeys(uris))
+        inside = [path for path in paths if path is not None and path.is_relative_to(server.tree)]
+        asked = [path for path in inside if path not in server.documents][:_MOST_FILES_READ]
+        # A change puts an empty one in its place, also while files are being read.
+        known = server.closed_texts
+        if unread := [path for path in asked if path not in known]:
+            if len(known) > _MOST_FILES_KEPT:
+                known.clear()
+            known |= await within_deadline(lambda: {path: _read_lines(path) for path in unread})
+        return cls(server, dict(known))
+
+    def place(self, uri: str, found: LspRange, *, name: str = "", detail: str = "") -> CodeLocation | None:
         path = uri_to_path(uri)
         if path is None:
             return None
-        lines = await self._lines(path)
+        lines = self._lines(path)
         first, last = (self._column(lines, position) for position in (found.start, found.end))
         return CodeLocation(
             path=str(path),
@@ -81,14 +94,14 @@ class PlaceReader:
         line = lines.line(position.line)
         return to_units(line[: to_characters(line, position.character, encoding)], "utf-16")
 
-    async def _lines(self, path: Path) -> TextLines | None:
-        if (document := self._server.documents.get(path)) is not None:
-            return document.lines
-        if path not in self._texts:
-            inside = path.is_relative_to(self._server.tree) and len(self._texts) < _MOST_FILES_READ
-            text = await within_deadline(lambda: read_source(path)) if inside else None
-            self._texts[path] = None if text is None else TextLines(text)
-        return self._texts[path]
+    def _lines(self, path: Path) -> TextLines | None:
+        document = self._server.documents.get(path)
+        return self._texts.get(path) if document is None else document.lines
+
+
+def _read_lines(path: Path) -> TextLines | None:
+    text = read_source(path)
+    return None if text is None else TextLines(text)
 
 
 def place_params(server: LanguageServer, document: OpenDocument, lookup: CodeLookup) -> dict[str, Any]:
@@ -233,9 +246,9 @@ async def _result(
     server: LanguageServer, found: Sequence[tuple[str, LspRange, str, str]], most: int = MOST_PLACES
 ) -> CodeLookupResult:
     unique = list(dict.fromkeys(found))
-    reader = PlaceReader(server)
+    reader = await PlaceReader.of(server, (uri for uri, *_ in unique[:most]))
     places = [
-        await reader.place(uri, where, name=name, detail=detail) for uri, where, name, detail in unique[:most]
+        reader.place(uri, where, name=name, detail=detail) for uri, where, name, detail in unique[:most]
     ]
     kept = tuple(place for place in places if place is not None)
     return CodeLookupResult(places=kept, total=len(unique), note=_still(server))

@@ -93,4 +93,10 @@ def _common(first: str, second: str, most: int) -> int:
 
 
 def _line_starts(text: str) -> list[int]:
-    return [0, *(found.end() for found in _LINE_END.finditer(text))]
+    if "\r" in text:
+        return [0, *(found.end() for found in _LINE_END.finditer(text))]
+    starts, end = [0], text.find("\n")
+    while end >= 0:
+        starts.append(end + 1)
+        end = text.find("\n", end + 1)
+    return starts

@@ -51,10 +51,10 @@ async def current_diagnostics(
 async def describe_problems(
     server: LanguageServer, document: OpenDocument, found: Sequence[Raw]
 ) -> tuple[CodeProblem, ...]:
-    reader = PlaceReader(server)
+    reader = await PlaceReader.of(server, (document.uri,))
     problems = []
     for diagnostic, _ in read_diagnostics(list(found)):
-        place = await reader.place(document.uri, diagnostic.range)
+        place = reader.place(document.uri, diagnostic.range)
         if place is not None:
             code = "" if diagnostic.code is None else f" ({diagnostic.code})"
             problem = CodeProblem(

@@ -6,6 +6,7 @@ A folder that is not trusted chooses no program: then only PATH and the user's o
 import os
 import secrets
 import sys
+import tomllib
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,6 @@ from portico.config.settings import load_settings
 from portico.domain.errors import LanguageServerFailed
 from portico.domain.provider_keys import without_provider_keys
 from portico.editors.language_servers.catalog import server_catalog
-from portico.editors.language_servers.rustup import behind_rustup
 from portico.editors.language_servers.specification import LanguageServerSpec, ServerCommand
 from portico.processes.executables import CannotRun, find_program
 from portico.processes.relocation import relocated_environ
@@ -47,7 +47,7 @@ def find_server_program(
             if (found := _program(workspace / folder, name, environ)) is not None:
                 return found
     try:
-        found = behind_rustup(find_program(name, cwd=workspace, environ=environ), environ)
+        found = _behind_rustup(find_program(name, cwd=workspace, environ=environ), environ)
     except CannotRun:
         found = None
     installed = installation_folder(spec, environ)
@@ -104,7 +104,7 @@ def prepare(
     if not trusted:
         settings |= spec.untrusted_settings or {}
         initialization |= spec.untrusted_initialization
-    variables = {**without_provider_keys(environ), **spec.env}
+    variables = {**spec.default_env, **without_provider_keys(environ), **spec.env}
     if tree != workspace:
         variables = relocated_environ(variables, workspace=workspace, folder=tree)
     data = None
@@ -159,3 +159,28 @@ def _filled(value: Any, known: Mapping[str, str | None]) -> Any:
         found = known.get(name)
         return None if found is None else found + rest
     return value
+
+
+def _behind_rustup(program: str, environ: Mapping[str, str]) -> str | None:
+    """The program itself, or what rustup runs in its place; None if the default toolchain does not have it.
+
+    rustup is on PATH for every program of a Rust toolchain, whether the toolchain has it or not.
+
+    The toolchain's own program is returned, since rustup may download another toolchain that a folder names. Blocks.
+    """
+    rustup = Path(program).with_name("rustup")
+    try:
+        if not rustup.samefile(program):
+            return program
+    except OSError:
+        return program
+    home = Path(environ.get("RUSTUP_HOME") or Path(environ.get("HOME") or Path.home()) / ".rustup")
+    try:
+        toolchain = (
+            environ.get("RUSTUP_TOOLCHAIN")
+            or tomllib.loads((home / "settings.toml").read_text())["default_toolchain"]
+        )
+    except (OSError, ValueError, KeyError):
+        return None
+    found = home / "toolchains" / str(toolchain) / "bin" / Path(program).name
+    return str(found) if os.access(found, os.X_OK) else None

@@ -25,7 +25,7 @@ from portico.editors.language_servers.capabilities import (
 from portico.editors.language_servers.client_methods import ClientMethods
 from portico.editors.language_servers.diagnostics import PushedDiagnostics
 from portico.editors.language_servers.documents import OpenDocument, OpenDocuments, path_to_uri
-from portico.editors.language_servers.positions import difference
+from portico.editors.language_servers.positions import TextLines, difference
 from portico.editors.language_servers.progress import ServerProgress
 from portico.editors.language_servers.specification import ServerCommand
 from portico.editors.language_servers.wire import InitializeAnswer, LspWorkspaceEdit
@@ -66,6 +66,8 @@ class LanguageServer:
         self.capabilities = ServerCapabilities({})
         self.changes = 0
         """How often the server has been told that something changed."""
+        self.closed_texts: dict[Path, TextLines | None] = {}
+        """Texts of files that are not open, as they were read since the last change."""
         self._command = command
         self._group = group
         self._client = ClientMethods(command, lambda: self.capabilities)
@@ -222,9 +224,14 @@ class LanguageServer:
         self._told(document, news=not same)
 
     def _told(self, document: OpenDocument, *, news: bool) -> None:
-        self.changes += news
+        if news:
+            self._note_change()
         document.told_at = self.changes
         document.pushes_before = self.pushed.count
+
+    def _note_change(self) -> None:
+        self.changes += 1
+        self.closed_texts = {}
 
     def close_text(self, path: Path) -> None:
         """Have the server read a file from the disk again."""
@@ -232,14 +239,15 @@ class LanguageServer:
             self._close(document)
 
     def _close(self, document: OpenDocument) -> None:
-        self.changes += not document.on_disk
+        if not document.on_disk:
+            self._note_change()
         self.notify("textDocument/didClose", {"textDocument": {"uri": document.uri}})
 
     def tell_files(self, changed: Mapping[Path, int]) -> None:
         """Tell which files were created (1), changed (2) or deleted (3) on the disk."""
         if not changed:
             return
-        self.changes += 1
+        self._note_change()
         events = [{"uri": path_to_uri(path), "type": kind} for path, kind in changed.items()]
         self.notify("workspace/didChangeWatchedFiles", {"changes": events})
 

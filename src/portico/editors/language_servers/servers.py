@@ -1,15 +1,15 @@
 """All language servers of a host: one for each language and tree, shared by sessions, agents and doors."""
 
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from portico.config.paths import config_folder
-from portico.config.settings import load_settings
+from portico.config.settings import USER_FILE, WORKSPACE_FILE, load_settings
 from portico.domain.errors import LanguageServerFailed
 from portico.domain.windows import CodeAction, CodeFileEdit, CodeLookup, CodeLookupResult, CodeProblem
 from portico.editors.language_servers import lookups, problems
@@ -18,7 +18,7 @@ from portico.editors.language_servers.documents import OpenDocument
 from portico.editors.language_servers.edits import CodeEdits, describe_action
 from portico.editors.language_servers.programs import prepare, usable_servers
 from portico.editors.language_servers.server import LanguageServer
-from portico.editors.language_servers.source_files import count_suffixes, environment_stamp
+from portico.editors.language_servers.source_files import count_suffixes, environment_stamp, file_facts
 from portico.editors.language_servers.specification import LanguageServerSpec, ServerCommand
 from portico.editors.language_servers.supervised_server import Launch, SupervisedServer
 from portico.editors.language_servers.tree_sync import TreeSync
@@ -29,6 +29,7 @@ from portico.sessions.ports import Clock
 MOST_RUNNING = 8
 _MOST_CHECKED = 20
 _MOST_TRIALS = 3
+_MOST_TARGETS = 1000
 
 
 class _Target(msgspec.Struct, frozen=True):
@@ -39,7 +40,18 @@ class _Target(msgspec.Struct, frozen=True):
     tree: Path
     trusted: bool
     stamp: tuple[int, ...]
+    """Times of the packages that are installed for the project."""
+    settings: tuple[int, ...]
+    """Times of the settings that decided."""
     path: Path | None = None
+
+    @property
+    def key(self) -> tuple[str, Path]:
+        return self.spec.name, self.tree
+
+
+class _OtherTarget(Exception):
+    """What decides about the server of a question has changed."""
 
 
 class _Question(msgspec.Struct, frozen=True):
@@ -61,6 +73,8 @@ class LanguageServers:
         self._launch = launch
         self._servers: dict[tuple[str, Path], SupervisedServer] = {}
         self._stamps: dict[tuple[str, Path], tuple[int, ...]] = {}
+        self._targets: dict[tuple[Path, Path, str], _Target] = {}
+        """Where the last questions went, by workspace, folder and path."""
 
     async def close(self) -> None:
         while self._servers:
@@ -117,9 +131,41 @@ class LanguageServers:
     @asynccontextmanager
     async def _about(self, tree: CodeTree, path: str) -> AsyncIterator[_Question]:
         """The server for a file, or for most files of a tree."""
+        question = (tree.workspace, tree.folder, path)
+        target = self._targets.get(question)
+        if target is not None and (known := self._running_for(target)) is not None:
+            confirm = partial(self._confirm, tree, path, target)
+            with suppress(_OtherTarget):
+                async with _current(known, tree, target.path, confirm) as asked:
+                    yield asked
+                    return
         target = await within_deadline(lambda: self._find(tree, path), seconds=30)
+        if len(self._targets) >= _MOST_TARGETS:
+            self._targets.clear()
+        self._targets[question] = target
         async with _current(await self._supervised(target), tree, target.path) as asked:
             yield asked
+
+    def _confirm(self, tree: CodeTree, path: str, target: _Target) -> None:
+        """Raise _OtherTarget if a question may have to go to another server than the last time. Blocks."""
+        workspace, folder = (Path(os.path.realpath(place)) for place in (tree.workspace, tree.folder))
+        real = Path(os.path.realpath(folder / path)) if path else None
+        times = (environment_stamp(folder, workspace), self._settings_times(workspace))
+        if (workspace, folder, real) != (target.workspace, target.tree, target.path) or times != (
+            target.stamp,
+            target.settings,
+        ):
+            raise _OtherTarget
+
+    def _running_for(self, target: _Target) -> SupervisedServer | None:
+        """The server of a target, if it runs with the packages that are installed."""
+        known = self._servers.get(target.key)
+        is_current = known is not None and known.running and self._stamps[target.key] == target.stamp
+        return known if is_current else None
+
+    def _settings_times(self, workspace: Path) -> tuple[int, ...]:
+        files = (config_folder(self._environ) / USER_FILE, workspace / WORKSPACE_FILE)
+        return tuple(fact for file in files for fact in file_facts(str(file)))
 
     async def _find_symbols(self, tree: CodeTree, lookup: CodeLookup) -> CodeLookupResult:
         """The symbols that the server of most files knows, and those that others know that run."""
@@ -155,7 +201,7 @@ class LanguageServers:
         return CodeLookupResult(problems=tuple(found), note=" ".join((*notes, told)))
 
     async def _supervised(self, target: _Target) -> SupervisedServer:
-        key = (target.spec.name, target.tree)
+        key = target.key
         known = self._servers.get(key)
         if known is not None and self._stamps[key] != target.stamp and not known.busy:
             # Other packages are installed than when it was started.
@@ -184,6 +230,7 @@ class LanguageServers:
     def _find(self, tree: CodeTree, path: str) -> _Target:
         """The server for a file, or for most files of a tree. LanguageServerFailed if there is none. Blocks."""
         workspace, folder = (Path(os.path.realpath(place)) for place in (tree.workspace, tree.folder))
+        times = self._settings_times(workspace)
         settings = load_settings(config_folder(self._environ), workspace)
         catalog = server_catalog(settings.language_servers)
         real = Path(os.path.realpath(folder / path)) if path else None
@@ -198,15 +245,18 @@ class LanguageServers:
         usable = usable_servers(suitable, workspace, self._environ, trusted=settings.trusted)
         chosen = _most_common(usable, folder) if real is None else (usable or suitable)[0]
         stamp = environment_stamp(folder, workspace)
-        return _Target(chosen, workspace, folder, settings.trusted, stamp, real)
+        return _Target(chosen, workspace, folder, settings.trusted, stamp, times, real)
 
 
 @asynccontextmanager
 async def _current(
-    supervised: SupervisedServer, tree: CodeTree, path: Path | None = None
+    supervised: SupervisedServer,
+    tree: CodeTree,
+    path: Path | None = None,
+    confirm: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[_Question]:
     """A server that knows all that has changed in a tree until now."""
-    async with supervised.use() as (server, sync), sync.question(tree, path) as document:
+    async with supervised.use() as (server, sync), sync.question(tree, path, confirm) as document:
         yield _Question(server, sync, document)
 
 
@@ -244,6 +294,8 @@ async def _answer(asked: _Question, tree: CodeTree, lookup: CodeLookup) -> CodeL
         found = await lookups.find_symbols(asked.server, lookup.query)
     else:
         found = await _answer_about(asked.server, asked.document, lookup)
+    if age := asked.sync.describe_age():
+        found = msgspec.structs.replace(found, note=" ".join(filter(None, (found.note, age))))
     return _as_named(found, asked.server.tree, tree.folder)
 
 

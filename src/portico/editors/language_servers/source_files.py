@@ -36,7 +36,8 @@ class TreeSnapshot:
 
     def __init__(self, root: Path, spec: LanguageServerSpec) -> None:
         self.root = root
-        self._spec = spec
+        self._endings = tuple(name for name in spec.languages if name.startswith("."))
+        self._names = frozenset((*spec.project_files, *spec.languages))
         self._known: dict[str, _Facts | None] | None = None
         self.seconds = 0.0
         """How long the last look took."""
@@ -60,16 +61,11 @@ class TreeSnapshot:
         return changed | {Path(path): DELETED for path in known.keys() - found.keys()}
 
     def _scan(self, folder: str) -> Iterator[tuple[str, _Facts]]:
+        endings, names = self._endings, self._names
         for entry in _walk(folder, MOST_FILES):
-            if self._matters(entry.name) and (facts := _facts(entry)) is not None:
+            name = entry.name
+            if (name.lower().endswith(endings) or name in names) and (facts := _facts(entry)) is not None:
                 yield entry.path, facts
-
-    def _matters(self, name: str) -> bool:
-        return (
-            os.path.splitext(name)[1].lower() in self._spec.languages  # noqa: PTH122 - many, so cheap
-            or name in self._spec.project_files
-            or name in self._spec.languages
-        )
 
 
 def count_suffixes(root: Path, suffixes: frozenset[str], *, most: int = 20_000) -> dict[str, int]:
@@ -100,18 +96,25 @@ def _walk(root: str, most: int) -> "Iterator[os.DirEntry[str]]":
 
 def environment_stamp(tree: Path, workspace: Path) -> tuple[int, ...]:
     """Changes whenever packages are installed for the project. Blocks."""
-    places: list[Path] = []
-    for root in dict.fromkeys((tree, workspace)):
-        places += [root / "node_modules" / ".package-lock.json", root / "node_modules"]
-        places += sorted((root / ".venv" / "lib").glob("python*/site-packages"))[:4]
-    return tuple(_modified(place) for place in places)
+    places: list[str] = []
+    for root in dict.fromkeys((str(tree), str(workspace))):
+        places += [f"{root}/node_modules/.package-lock.json", f"{root}/node_modules"]
+        libraries = f"{root}/.venv/lib"
+        try:
+            pythons = [name for name in os.listdir(libraries) if name.startswith("python")]  # noqa: PTH208
+        except OSError:
+            continue
+        places += [f"{libraries}/{name}/site-packages" for name in sorted(pythons)[:4]]
+    return tuple(file_facts(place)[0] for place in places)
 
 
-def _modified(place: Path) -> int:
+def file_facts(path: str) -> _Facts:
+    """What changes with a file: its time, size and number; zeros if it is not there. Blocks."""
     try:
-        return place.stat().st_mtime_ns
+        facts = os.stat(path)  # noqa: PTH116
     except OSError:
-        return 0
+        return 0, 0, 0
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino
 
 
 def _is_skipped(entry: "os.DirEntry[str]") -> bool:

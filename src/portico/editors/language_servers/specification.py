@@ -32,6 +32,8 @@ class LanguageServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
     """How to get the program where there is no recipe, or what it needs besides."""
     env: Mapping[str, str] = {}
+    default_env: Mapping[str, str] = {}
+    """Variables for those that the environment does not have."""
     settings: Mapping[str, Any] = {}
     initialization: Mapping[str, Any] = {}
     untrusted_settings: Mapping[str, Any] | None = {}

@@ -17,7 +17,7 @@ from portico.sessions.code_servers import CodeTree
 
 _MOST_OPENED = 100
 """So many changed files are told as texts; if more change at once, the server reads the rest from the disk."""
-_QUICK_SECONDS = 0.3
+_QUICK_SECONDS = 1.0
 _REST_FACTOR = 5
 
 Result = TypeVar("Result")
@@ -30,6 +30,7 @@ class TreeSync:
         self._server = server
         self._snapshot = TreeSnapshot(server.tree, server.spec)
         self._looked_at = 0.0
+        self._was_compared = True
         self.lock = asyncio.Lock()
         """Held while something is told, and as long as the server has a text on trial."""
         self._questions = 0
@@ -43,15 +44,20 @@ class TreeSync:
         self._looked_at = time.monotonic()
 
     @asynccontextmanager
-    async def question(self, tree: CodeTree, path: Path | None) -> AsyncIterator[OpenDocument | None]:
-        """Have the server know the tree as it is, and the file that is asked about. Ends a trial."""
+    async def question(
+        self, tree: CodeTree, path: Path | None, confirm: Callable[[], None] = lambda: None
+    ) -> AsyncIterator[OpenDocument | None]:
+        """Have the server know the tree as it is, and the file that is asked about. Ends a trial.
+
+        `confirm` is called before the tree is looked at, in the same thread; what it raises is raised here.
+        """
         self._questions += 1
         self._no_questions.clear()
         if self._trial is not None:
             self._trial.cancel()
         try:
             async with self.lock:
-                on_disk = await self._refresh(tree, path)
+                on_disk = await self._refresh(tree, path, confirm)
                 document = None if path is None else await self._tell_asked(tree, path, on_disk)
             yield document
         finally:
@@ -83,11 +89,14 @@ class TreeSync:
         """Have the server know a file as the session has it. Within a question, under the lock."""
         return await self._tell_asked(tree, path, await within_deadline(lambda: read_source(path)))
 
-    async def _refresh(self, tree: CodeTree, path: Path | None) -> str | None:
+    async def _refresh(
+        self, tree: CodeTree, path: Path | None, confirm: Callable[[], None] = lambda: None
+    ) -> str | None:
         """Tell what has changed since the last question; returns the text of a file on the disk."""
-        is_due = self._is_due()
+        is_due = self._was_compared = self._is_due()
 
         def look() -> tuple[dict[Path, int], str | None]:
+            confirm()
             changed = self._snapshot.compare() if is_due else {}
             return changed, None if path is None else read_source(path)
 
@@ -107,6 +116,16 @@ class TreeSync:
             hint = f" {error.suggestion}" if error.suggestion else ""
             raise LanguageServerFailed(f"{error.message}{hint}") from error
         return self._server.tell_text(path, text, on_disk=on_disk == text)
+
+    def describe_age(self) -> str:
+        """A warning if the tree was not compared for the last question; empty if it was."""
+        if self._was_compared:
+            return ""
+        seconds = time.monotonic() - self._looked_at
+        return (
+            f"This folder is so large that it was last compared {seconds:.0f} s ago. Changes of other files since then "
+            "may be missing in the answer."
+        )
 
     def _is_due(self) -> bool:
         """Whether to compare the tree: always, but a huge one is given some rest in between."""

@@ -1,4 +1,4 @@
-"""Rich renderables for tool calls, plans, notices, errors, permissions and turn footers."""
+"""Rich renderables for tool calls, plans, notices, errors, permissions, questions and turn footers."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,6 +11,8 @@ from portico.domain.events import (
     Notice,
     PermissionRequested,
     PermissionResolved,
+    QuestionAnswered,
+    QuestionAsked,
     TurnEnded,
     UsageUpdated,
 )
@@ -251,6 +253,25 @@ def permission_result(
     allowed = resolved.outcome == "allowed"
     sign, style = (signs.done, GOOD) if allowed else (signs.failed, CAUTION)
     return PrefixedLines(Text(labels.permission_words(resolved, request), DIM), f"{sign} ", style)
+
+
+def question(asked: QuestionAsked, signs: Signs) -> RenderableType:
+    """A question. Its fields are asked for one by one below."""
+    parts: list[RenderableType] = [Text(clean(asked.message).strip(), STRONG)]
+    parts += [Text(clean(words).strip()) for words in (asked.title, asked.description) if words]
+    if asked.url:
+        parts.append(Text(clean_line(asked.url), ACCENT, overflow="fold"))
+    parts.append(Text("Esc to decline", DIM))
+    return barred(Group(*parts), signs.bar, CAUTION)
+
+
+def answer(answered: QuestionAnswered, asked: QuestionAsked | None, signs: Signs) -> Iterator[RenderableType]:
+    """Outcome and answers, without secrets."""
+    accepted = answered.action == "accept"
+    sign, style = (signs.done, GOOD) if accepted else (signs.failed, CAUTION)
+    yield PrefixedLines(Text(labels.answer_words(answered, asked), DIM), f"{sign} ", style)
+    for line in labels.answer_lines(answered, asked):
+        yield PrefixedLines(Text(line, DIM), "    ")
 
 
 def thought_line(text: str, signs: Signs, *, frame: int | None = None, milliseconds: int = 0) -> Text:

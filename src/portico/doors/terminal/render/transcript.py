@@ -48,7 +48,7 @@ from portico.doors.terminal import labels
 from portico.doors.terminal.layout import indented
 from portico.doors.terminal.markdown.stream import StreamedMarkdown
 from portico.doors.terminal.problem_labels import problem_lines
-from portico.doors.terminal.render import cards, question_cards, tour_cards
+from portico.doors.terminal.render import cards, tour_cards
 from portico.doors.terminal.render.renderer import PromptEcho
 from portico.doors.terminal.render.session_state import SessionState
 from portico.doors.terminal.review import proposal_cards
@@ -148,7 +148,7 @@ class SessionTranscript:
         yield from self._close_answer()
         self._asked.add(request.request_id)
         if isinstance(request, QuestionAsked):
-            yield TranscriptItem("card", (question_cards.question(request, self._signs),))
+            yield TranscriptItem("card", (cards.question(request, self._signs),))
             return
         diffs = tuple(part for part in request.content if isinstance(part, DiffPart))
         self._diffs_seen[request.tool_id] = diffs
@@ -234,7 +234,7 @@ class SessionTranscript:
         if isinstance(resolved, QuestionAnswered):
             asked = self._session.close_question(resolved)
             if not answered_here or resolved.action != "accept":
-                yield TranscriptItem("activity", tuple(question_cards.answer(resolved, asked, self._signs)))
+                yield TranscriptItem("activity", tuple(cards.answer(resolved, asked, self._signs)))
             return
         request = self._session.close_permission(resolved)
         stopped_here = resolved.outcome == "canceled" and resolved.request_id in self._asked
