@@ -7,28 +7,27 @@ workspace. A restore first takes a checkpoint of the current state, so that noth
 import asyncio
 import contextlib
 import hashlib
-import itertools
 import os
-import secrets
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 
-from portico.domain.errors import InvalidInput, PorticoError, SessionBusy
+from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import make_session_id
 from portico.git.repository import RepositoryFinder
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
 from portico.review.checkpoints.checkpoint import (
     Checkpoint,
-    ListedCheckpoint,
+    CheckpointEntry,
     Moment,
     RestoredCheckpoint,
     Retention,
     Snapshot,
+    make_checkpoint,
 )
-from portico.review.checkpoints.comparison import CheckpointComparison, compare, steps
+from portico.review.checkpoints.comparison import CheckpointComparison, compare, list_entries, steps
 from portico.review.checkpoints.held_files import STAGING_PREFIX, SnapshotBounds
 from portico.review.checkpoints.permissions import FilePermissions, forget_all_but
 from portico.review.checkpoints.snapshot_repository import (
@@ -39,15 +38,12 @@ from portico.review.checkpoints.snapshot_repository import (
 )
 from portico.review.files.file_swap import ChangedMeanwhile, FileSwap, SwapStep, SwapTarget, restore_mode
 from portico.review.files.leftovers import JOURNAL
-from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.process_lock import cannot_write, process_lock
 from portico.review.files.rollbacks import Rollback, Rollbacks
 from portico.review.files.worker_thread import run_to_end
-from portico.review.git.tree_changes import TreeChange, changed_names, tree_changes
-from portico.review.text.names import escape_bytes
+from portico.review.git.tree_changes import TreeChange, tree_changes
 from portico.sessions.ports import Clock
 
-_NAMED_LEFT_OUT = 50
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.1
 _PATIENT_SECONDS = 300.0
@@ -146,22 +142,10 @@ class Checkpoints:
         async with self._opened(workspace) as snapshots:
             return await snapshots.refs.list()
 
-    async def list_changes(self, workspace: Path) -> tuple[ListedCheckpoint, ...]:
+    async def list_changes(self, workspace: Path) -> tuple[CheckpointEntry, ...]:
         """Newest first, each with the files that changed after it."""
         async with self._opened(workspace) as snapshots:
-            listed = await snapshots.refs.list()
-            if not listed:
-                return ()
-            try:
-                now = (await snapshots.snapshot(self._bounds, hurried=True)).tree
-            except PorticoError:
-                now = ""
-            pairs = [(one.tree, later.tree) for later, one in itertools.pairwise(listed)]
-            first, *others = await changed_names(
-                snapshots.git, [(listed[0].tree, now or listed[0].tree), *pairs]
-            )
-            changes = [first if now else None, *others]
-            return tuple(ListedCheckpoint(one, each) for one, each in zip(listed, changes, strict=True))
+            return await list_entries(snapshots, self._bounds)
 
     async def diff(
         self, workspace: Path, checkpoint_id: str, until: str | None = None
@@ -305,7 +289,7 @@ class Checkpoints:
     ) -> Checkpoint:
         """Checkpoint of the current state, without pruning older ones."""
         snapshot = await snapshots.snapshot(self._bounds)
-        made = self._made(snapshot, label, moment, await snapshots.refs.newest())
+        made = make_checkpoint(snapshot, label, moment, await snapshots.refs.newest(), self._clock.now_ms())
         checkpoint = msgspec.structs.replace(made, session=session)
         await snapshots.refs.write(checkpoint)
         return checkpoint
@@ -320,29 +304,11 @@ class Checkpoints:
         watch: bool = False,
         session: str = "",
     ) -> Checkpoint:
-        made = self._made(snapshot, label, moment, await snapshots.refs.newest())
+        made = make_checkpoint(snapshot, label, moment, await snapshots.refs.newest(), self._clock.now_ms())
         checkpoint = msgspec.structs.replace(made, watch=watch, session=session)
         await snapshots.refs.write(checkpoint)
         await self._prune(snapshots)
         return checkpoint
-
-    def _made(self, snapshot: Snapshot, label: str, moment: Moment, newest: Checkpoint | None) -> Checkpoint:
-        at_ms = self._clock.now_ms()
-        if newest is not None:
-            at_ms = max(at_ms, newest.at_ms + 1)  # Ids sort by time, also within a millisecond.
-        named = tuple(
-            OmittedFile(_plain(each.path), each.reason) for each in snapshot.left_out[:_NAMED_LEFT_OUT]
-        )
-        return Checkpoint(
-            id=make_session_id(at_ms, secrets.token_bytes(7)),
-            at_ms=at_ms,
-            label=_plain(label),
-            moment=moment,
-            tree=snapshot.tree,
-            permissions=snapshot.permissions,
-            left_out=named,
-            left_out_count=len(snapshot.left_out),
-        )
 
     async def _find(self, snapshots: SnapshotRepository, checkpoint_id: str) -> Checkpoint:
         for each in await snapshots.refs.list():
@@ -425,8 +391,3 @@ def _give_back_rights(
     for path, had, has in then.differing(now):
         if path not in moved:
             restore_mode(snapshots.workspace / path, has, had)
-
-
-def _plain(text: str) -> str:
-    """One printable line; bytes that are not text are escaped."""
-    return escape_bytes(text).replace("\n", " ")
