@@ -1,8 +1,9 @@
 """One blocking HTTP request to an MCP server, answered by JSON or an event stream."""
 
+import asyncio
 import http.client
 import socket
-from typing import Protocol
+from collections.abc import Callable
 
 import msgspec
 
@@ -16,16 +17,22 @@ _LARGEST = 64 * 1024 * 1024
 _SILENCE = 150.0
 
 
-class ResponseListener(Protocol):
-    """Receives what comes besides the response. Called in the thread of the request."""
+class ResponseListener:
+    """Passes what comes besides the response from the thread of a request to the event loop.
+
+    `receive` gets the requests that the server sends; `open` is set when it begins to respond.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, receive: Callable[[Message], None]) -> None:
+        self.open = asyncio.Event()
+        self._loop = loop
+        self._receive = receive
 
     def opened(self) -> None:
-        """The server has begun to respond."""
-        ...
+        self._loop.call_soon_threadsafe(self.open.set)
 
     def asked(self, message: Message) -> None:
-        """The server sends a request of its own."""
-        ...
+        self._loop.call_soon_threadsafe(self._receive, message)
 
 
 class McpHttpResponse(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,6 @@ are allowed.
 import asyncio
 import http.client
 import logging
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
@@ -159,7 +158,7 @@ class McpHttpTransport:
     async def _run(self, request: McpHttpRequest) -> McpHttpResponse:
         return await run_in_thread(request.run, request.abandon, self._threads)
 
-    async def _keep_listening(self, listener: "_LoopListener") -> None:
+    async def _keep_listening(self, listener: ResponseListener) -> None:
         """Keep a stream open, if the server offers one, and reopen it when it ends."""
         last_event: str | None = None
         try:
@@ -173,8 +172,8 @@ class McpHttpTransport:
         except McpServerFailed as error:
             log.debug("no stream for requests of the server: %s", error)
 
-    def _listener(self) -> "_LoopListener":
-        return _LoopListener(asyncio.get_running_loop(), self._receive)
+    def _listener(self) -> ResponseListener:
+        return ResponseListener(asyncio.get_running_loop(), self._receive)
 
     def _receive(self, message: Message) -> None:
         if len(self._tasks) >= _MOST_ASKED:
@@ -211,21 +210,6 @@ class McpHttpTransport:
                 return http.client.HTTPSConnection(host, port, timeout=_CONNECTING_SECONDS)
             case _:
                 raise McpServerFailed(f"The MCP server {self._name} has no usable address.")
-
-
-class _LoopListener:
-    """Passes what a thread receives to the event loop."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, receive: Callable[[Message], None]) -> None:
-        self._loop = loop
-        self._receive = receive
-        self.open = asyncio.Event()
-
-    def opened(self) -> None:
-        self._loop.call_soon_threadsafe(self.open.set)
-
-    def asked(self, message: Message) -> None:
-        self._loop.call_soon_threadsafe(self._receive, message)
 
 
 def _address(name: str, url: str) -> SplitResult:
