@@ -154,7 +154,7 @@ class ChatPage:
         self._page.evaluate("window.__watch.tasks = []")
 
     def _end_answer(self) -> tuple[float, Spoken]:
-        """When the last words were painted, and what the agent says of its time."""
+        """Time at which the last words were painted, and the agent's own times."""
         painted = float(self._page.evaluate("window.__seen")) / 1000
         return painted, self._speaker.spoken()
 
@@ -166,7 +166,7 @@ class ChatPage:
         return typed
 
     def _work(self) -> float:
-        """How long the page's main thread has kept a processor busy so far."""
+        """Processor time of the page's main thread so far."""
         metrics = self._tools.send("Performance.getMetrics")["metrics"]
         return float(next(one["value"] for one in metrics if one["name"] == "TaskDuration"))
 

@@ -41,7 +41,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def timed(command: Sequence[str], *, environ: dict[str, str], cwd: Path = ROOT) -> float:
-    """How long a program takes from start to end."""
+    """Duration of a program from start to end."""
     started = time.perf_counter()
     _output(command, environ, cwd)
     return time.perf_counter() - started
@@ -56,7 +56,7 @@ def timed_work(command: Sequence[str], *, environ: dict[str, str], cwd: Path = R
 
 
 def found_by(program: str, *arguments: str, home: Path, result: type[Found]) -> Found:
-    """What a program of ours prints as JSON after it measured something in a process of its own."""
+    """JSON output of one of our programs after it measured something in its own process."""
     command = (PYTHON, "-m", f"bench.programs.{program}", *arguments)
     return codecs.decode_json(_output(command, environment(home), ROOT), result)
 

@@ -136,7 +136,7 @@ def _look(snapshot: TreeSnapshot, expected: int) -> float:
 
 
 def _definition(package: Path) -> CodeLookup:
-    """Where `Client` is defined, which `_api.py` imports."""
+    """Position of the definition of `Client`, which `_api.py` imports."""
     lines = (package / "_api.py").read_text().split("\n")
     line = next(number for number, text in enumerate(lines) if "import Client" in text)
     return CodeLookup(

@@ -56,7 +56,7 @@ class Contender(ABC):
 
     @abstractmethod
     def problems(self, path: str) -> str:
-        """What it says about the problems of a file."""
+        """Answer about the problems of a file."""
 
     def write(self, path: str, text: str) -> None:
         """Change a file as an agent does: by a tool of the contender, if it has one for that."""
@@ -120,7 +120,7 @@ class Serena(Contender):
         return frozenset()
 
     def _place(self, symbol: Mapping[str, Any]) -> str:
-        """Where the name of a symbol stands: its body may begin some lines before."""
+        """Position of the name of a symbol: its body may begin some lines before."""
         name = re.split(r"[/.]", symbol["name_path"])[-1]
         first = symbol["body_location"]["start_line"]
         lines = (self.folder / symbol["relative_path"]).read_text().split("\n")[first : first + 10]
@@ -263,7 +263,7 @@ def server_path() -> str:
 
 
 def _shared(home: Path) -> dict[str, str]:
-    """What all contenders are given alike: the language servers, and empty caches for Go."""
+    """Environment of all contenders: the language servers, and empty caches for Go."""
     return {
         "PATH": server_path(),
         "GOCACHE": str(home / "go-build"),

@@ -21,7 +21,7 @@ Kind = Literal["definition", "references", "implementations", "callers", "callee
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What is asked about a name on a line, which counts from one.
+    """Question about a name on a line, which counts from one.
 
     Symbols are asked of a file, or of the workspace by a name. `owner` is the class that a method belongs to.
     """
@@ -65,7 +65,7 @@ def load() -> dict[Language, Corpus]:
 
 
 def cache_folder() -> Path:
-    """Where packages and peers are kept between runs."""
+    """Folder in which packages and peers are kept between runs."""
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = caches / "portico-bench"
     folder.mkdir(parents=True, exist_ok=True)
@@ -127,7 +127,7 @@ _FETCHERS = {"python": _fetch_from_pypi, "typescript": _fetch_from_npm, "go": _f
 
 
 def run(command: tuple[str, ...], environ: dict[str, str] | None = None) -> bytes:
-    """What a program prints. MeasurementFailed if it fails."""
+    """Output of a program. MeasurementFailed if it fails."""
     # The pins of this project are not meant for others.
     own = {name: value for name, value in (environ or os.environ).items() if "CONSTRAINT" not in name}
     done = subprocess.run(command, env=own, capture_output=True, timeout=900, check=False)

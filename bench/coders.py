@@ -46,7 +46,7 @@ class CoderRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bench(msgspec.Struct, frozen=True):
-    """What all coders have in common."""
+    """Common base of all coders."""
 
     model: str
     seconds: float

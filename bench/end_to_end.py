@@ -57,7 +57,7 @@ def _parts(commands: list[dict[str, float]]) -> Iterator[Line]:
 
 
 def _reached(environ: dict[str, str], workspace: Path) -> dict[str, float]:
-    """When each step was reached, in seconds since the command was started."""
+    """Time of each step, in seconds since the command was started."""
     started = time.perf_counter()
     reached: dict[str, float] = {}
     with subprocess.Popen(

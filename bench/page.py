@@ -75,7 +75,7 @@ def _streaming(page: ChatPage) -> Iterator[Line]:
 
 
 def _typing(page: ChatPage) -> Iterator[Line]:
-    """How a key fares while an answer streams.
+    """Latency of a key while an answer streams.
 
     It is held to 16 ms: until the page has dealt with it, in all that the main thread does until it is painted,
     be it for the key or in its way, and until it is painted, by the clock and without the pauses that a busy

@@ -82,7 +82,7 @@ def _key(
 
 
 def _typed_in(events: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-    """What the thread did that took the keys; other pages have threads of their own."""
+    """Work of the thread that handled the keys; other pages have their own threads."""
     threads = Counter(_thread(one) for one in events if one["name"] == "EventTiming")
     if not threads:
         raise MeasurementFailed("the trace does not tell of any key")
@@ -103,7 +103,7 @@ def _inputs(events: Iterable[dict[str, Any]], kind: str, since: float) -> list[d
 
 
 def _pictures(events: Iterable[dict[str, Any]]) -> Sequence[_Task]:
-    """When the page handed a picture over; everything it did before is in it."""
+    """Times at which the page handed a picture over; everything it did before is in it."""
     found = [_task(one) for one in events if one["name"] == "Commit" and one["ph"] == "X"]
     return sorted(found, key=lambda one: one.begin)
 

@@ -33,7 +33,7 @@ def sample(rounds: Iterable[Found], value: Callable[[Found], float]) -> Samples:
 
 
 def take_turns(contenders: Mapping[str, Callable[[], Found]], rounds: int) -> dict[str, list[Found]]:
-    """What each contender found in each round: in alternating order, after a round that does not count."""
+    """Results of each contender in each round: in alternating order, after a round that does not count."""
     found: dict[str, list[Found]] = {name: [] for name in contenders}
     for name, counts in _turns(contenders, rounds):
         one = contenders[name]()
@@ -60,7 +60,7 @@ def time_in_turns(contenders: Mapping[str, Callable[[], float]], rounds: int) ->
 
 
 def _turns(names: Iterable[str], rounds: int) -> Iterator[tuple[str, bool]]:
-    """Whose turn it is, and whether it counts."""
+    """Next contender, and whether the round counts."""
     for number in range(-1, rounds):
         for name in sorted(names, reverse=number % 2 == 1):
             yield name, number >= 0

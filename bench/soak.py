@@ -147,7 +147,7 @@ async def _turn(host: Host, session_id: SessionId) -> None:
 
 
 async def _watch(host: Host, session_id: SessionId, after_seq: int) -> int:
-    """How much of the answer came. What was compared is let go of: a hundred answers are no small thing to keep."""
+    """Length of the received answer. Compared text is dropped: a hundred answers would need much memory."""
     heard = 0
     expected = after_seq + 1
     async for event in host.service.watch(session_id, after_seq=after_seq):

@@ -37,7 +37,7 @@ class Speaker:
         self._file.unlink(missing_ok=True)
 
     def spoken(self) -> Spoken:
-        """When it began and ended its answer, which has been seen already."""
+        """Begin and end of its answer, which has been seen already."""
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             if self._file.is_file() and (text := self._file.read_text()):

@@ -38,7 +38,7 @@ class Stopwatch:
         self.environ = {"BENCH_STOPWATCH": str(folder)}
 
     def set(self, order: Sequence[str]) -> None:
-        """Which extensions the next window is to activate, by their names in VS Code."""
+        """Extensions that the next window activates, by their names in VS Code."""
         self._taken.unlink(missing_ok=True)
         (self._folder / "order.json").write_text(json.dumps(order))
 
@@ -54,7 +54,7 @@ class Stopwatch:
         self._posts.unlink(missing_ok=True)
 
     def posts(self) -> Sequence[float]:
-        """When posts went to a page, in seconds since 1970."""
+        """Times of posts to a page, in seconds since 1970."""
         if not self._posts.is_file():
             raise MeasurementFailed("no post to the page was counted")
         return [float(line) / 1_000 for line in self._posts.read_text().splitlines()]

@@ -38,7 +38,7 @@ class Streamed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def busiest_second(self) -> int:
-        """How many posts there were within a second, wherever that begins."""
+        """Largest number of posts within any second."""
         return max(bisect_left(self.posts, start + 1) - place for place, start in enumerate(self.posts))
 
 

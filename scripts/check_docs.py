@@ -61,7 +61,7 @@ def lines(page: Path) -> Iterator[tuple[int, str, bool]]:
 
 
 def broken_link(page: Path, target: str) -> str | None:
-    """What is wrong with a link, if it is relative and leads nowhere."""
+    """Problem of a link, if it is relative and leads nowhere."""
     if ADDRESS.match(target):
         return None
     name, _, fragment = target.partition("#")
@@ -74,7 +74,7 @@ def broken_link(page: Path, target: str) -> str | None:
 
 
 def missing_path(root: Path, span: str) -> str | None:
-    """What is wrong with a code span, if it is a path into one of our folders and is not there."""
+    """Problem of a code span, if it is a path into one of our folders and does not exist."""
     if "/" not in span or span in METHODS or not PATH.match(span):
         return None
     parts = Path(span).parts
@@ -85,7 +85,7 @@ def missing_path(root: Path, span: str) -> str | None:
 
 
 def missing_test(root: Path, span: str) -> str | None:
-    """What is wrong with a code span, if it names a test and there is none."""
+    """Problem of a code span, if it names a test that does not exist."""
     named = TEST.match(span)
     if named is None:
         return None
@@ -95,7 +95,7 @@ def missing_test(root: Path, span: str) -> str | None:
 
 
 def unknown_commands(root: Path, code: str) -> Iterator[str]:
-    """What is wrong with each `portico <command>` that has no file of its own."""
+    """Problem of each `portico <command>` that does not exist."""
     for command in COMMAND.findall(code):
         if not (root / "src" / "portico" / "cli" / f"{command.replace('-', '_')}.py").exists():
             yield f"command portico {command}: no src/portico/cli/{command.replace('-', '_')}.py"

@@ -44,7 +44,7 @@ def read_layers(root: Path) -> list[list[str]]:
 
 
 def read_purpose(root: Path, package: str) -> str:
-    """What a package owns, as the first sentence of its docstring says."""
+    """The first sentence of a package's docstring: what it owns."""
     source = (root / "src" / "portico" / package / "__init__.py").read_text(encoding="utf-8")
     text = " ".join((ast.get_docstring(ast.parse(source)) or "").partition("\n\n")[0].split())
     text = text.removeprefix("Owns ")
@@ -184,7 +184,7 @@ def write_page(root: Path, layers: Sequence[Sequence[str]], walks: Sequence[Walk
 
 
 def stale(root: Path, layers: Sequence[Sequence[str]]) -> list[str]:
-    """What is drawn and is no more, or is there and not drawn."""
+    """Packages that are drawn and gone, or there and not drawn."""
     page, picture = (root / PAGE).read_text(encoding="utf-8"), (root / PICTURE).read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.MULTILINE)
     wanted = [(name, read_purpose(root, name)) for layer in layers for name in layer]

@@ -16,7 +16,7 @@ _INSIDE = "tests/golden/*.json"
 
 
 def goldens_folder() -> Path:
-    """Where the golden messages of the installed version are, once they are fetched."""
+    """Folder of the golden messages of the installed version, fetched if needed."""
     return Path(sys.prefix) / "share" / f"{_PACKAGE}-{version(_PACKAGE)}-goldens"
 
 

@@ -100,7 +100,7 @@ def build(place: Path) -> None:
 
 
 def headers() -> dict[str, str]:
-    """Where the native parts find Node's headers without asking the network: their interface is the same in all."""
+    """Folder of Node's headers for the native parts, without the network: their interface is the same in all."""
     node = shutil.which("node")
     prefix = None if node is None else Path(node).resolve().parent.parent
     found = prefix is not None and (prefix / "include" / "node" / "node_api.h").is_file()

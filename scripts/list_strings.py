@@ -60,7 +60,7 @@ def _list_python(root: Path) -> Iterator[Text]:
 
 
 def _place(name: str, caller: str) -> str:
-    """Where people meet a text, by its file and by what is called with it."""
+    """Place where people meet a text, by its file and by the function that gets it."""
     if name.startswith("cli/") or "doors/terminal/" in name:
         return "cli"
     if caller.endswith(("Error", "Failure", "Refusal", "Rejected", "fail", "failure")):

@@ -1,4 +1,4 @@
-"""What holds for every test: a home of its own, a clean environment, and every sent frame checked."""
+"""Fixtures of every test: its own home, a clean environment, and every sent frame checked."""
 
 import gc
 import os
@@ -18,8 +18,8 @@ from tests.support.frames import FrameWatch
 from tests.support.program import Portico
 from tests.support.warm import QuickPortico, warmed
 
-# Busy machines are slow, which says nothing about the code. The examples are the same each time, so that whoever
-# makes a change sees what it broke; with this variable they are new ones, for whoever goes looking for faults.
+# Busy machines are slow, which says nothing about the code. The examples are the same each time, so that the author of
+# a change sees what it broke; with this variable they are new ones, to look for faults.
 settings.register_profile("portico", deadline=None, derandomize="PORTICO_EXPLORE" not in os.environ)
 settings.load_profile("portico")
 

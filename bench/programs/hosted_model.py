@@ -39,7 +39,7 @@ async def main() -> None:
 
 
 async def _hear(host: Host, session_id: SessionId, after_seq: int) -> float:
-    """When the first word of a turn came to a door that stays until it is over."""
+    """Time of the first word of a turn at a door that stays until it is over."""
     heard = 0.0
     async for event in host.service.watch(session_id, after_seq=after_seq):
         if isinstance(event.payload, TextDelta):

@@ -1,4 +1,4 @@
-"""What a peer may get wrong without losing the message, and what it may not."""
+"""Mistakes of a peer that do not lose the message, and those that do."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""How far an agent is confined, as the flag, the settings and its session have it."""
+"""Confinement of an agent by the flag, the settings and its session."""
 
 import json
 import os

@@ -45,7 +45,7 @@ class Chat:
         return self._place.get_by_role("tab", name=name)
 
     async def ready(self) -> None:
-        """Until there is somebody to talk to."""
+        """Wait until an agent is ready."""
         await expect(self.prompt).to_be_editable()
 
     async def ask(self, *steps: Json | str) -> None:

@@ -1,4 +1,4 @@
-"""What the tests of the page share: one browser and one server per worker, a fresh profile per test."""
+"""Fixtures of the page tests: one browser and one server per worker, a fresh profile per test."""
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -19,7 +19,7 @@ WIDTHS = (300, 480, 1100)
 HEIGHT = 760
 PATIENCE_MS = 20_000
 # Behind the address bar of every window Chromium loads two pages of its own, which cost more than ours does, and beside
-# every page it keeps a process in reserve. Nobody sees any of it. The last one parses large scripts although it has
+# every page it keeps a process in reserve. None of it is visible. The last one parses large scripts although it has
 # them compiled.
 UNSEEN = (
     *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"),

@@ -41,7 +41,7 @@ async def converse(chat: Chat) -> None:
 
 
 async def faults(chat: Chat) -> list[str]:
-    """What axe finds that keeps people out, by day and by night."""
+    """Serious findings of axe, in the light and the dark theme."""
     await chat.page.evaluate(AXE.read_text())
     wrong = []
     for light in LIGHTS:
@@ -58,7 +58,7 @@ async def faults(chat: Chat) -> list[str]:
 
 
 async def looks(several: Locator) -> list[str]:
-    """How each of them is told from the others by the lines around it."""
+    """Outlines that distinguish each of them from the others."""
     found: list[str] = await several.evaluate_all(
         """(all) => all.map((one) => {
             const { outlineStyle, outlineWidth, borderWidth } = getComputedStyle(one);

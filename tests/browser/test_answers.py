@@ -1,4 +1,4 @@
-"""What an agent says and thinks, on the page as it comes."""
+"""Answers and thoughts of an agent, streamed to the page."""
 
 import re
 

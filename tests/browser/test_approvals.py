@@ -1,4 +1,4 @@
-"""What an agent may do is asked on the page: permissions, questions, and the trail that answers leave."""
+"""Permissions and questions on the page, and the record of the answers."""
 
 import re
 

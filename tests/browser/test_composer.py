@@ -1,4 +1,4 @@
-"""Where a person writes: keys, completion, files, choices, and prompts that wait."""
+"""The composer: keys, completion, files, choices, and queued prompts."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""What goes wrong is told on a card, with something to do about it that works."""
+"""Errors on a card, with actions that work."""
 
 import re
 

@@ -50,7 +50,7 @@ async def test_the_focus_goes_to_the_prompt_when_the_stop_button_goes(chat: Chat
 
 
 async def test_what_is_selected_stays_so_when_a_turn_ends(chat: Chat, house: House) -> None:
-    """Somebody who points elsewhere has left the composer, and is not called back to it."""
+    """A click elsewhere leaves the composer, and the focus does not return."""
     go = house.workspace / "go-on-and-end"
     await chat.ask(say("Copy these words."), {"wait_file": str(go)}, say("The end."))
     await chat.stop_button.focus()

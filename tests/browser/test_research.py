@@ -1,4 +1,4 @@
-"""Research in a package as a card of its own, which a person opens and stops while the turn goes on."""
+"""Research in a package as a card of its own, which a person opens and stops while the turn continues."""
 
 import re
 import shutil

@@ -154,7 +154,7 @@ def said(house: House, session_id: str, words: str) -> None:
 
 
 def logged(house: House, session_id: str) -> list[str]:
-    """What was asked and answered, as the log has it; nothing in it is missing or there twice."""
+    """Prompts and answers in the log, each exactly once."""
     request = {"sessionId": session_id, "format": "EXPORT_FORMAT_JSON"}
     events = json.loads(house.server.ask("ExportSession", request)["content"])["events"]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))

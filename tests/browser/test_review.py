@@ -31,7 +31,7 @@ class Harbour:
         (self.folder / "harbour.py").write_text("\n".join(lines) + "\n")
 
     def text(self, name: str = "harbour.py") -> str | None:
-        """What a file of the folder has; None if it is not there."""
+        """Content of a file in the folder; None if it does not exist."""
         file = self.folder / name
         return file.read_text() if file.exists() else None
 

@@ -1,4 +1,4 @@
-"""What an agent does: tool calls, plans, todos, and the meter of what it used."""
+"""Tool calls, plans, todos, and the usage meter on the page."""
 
 import re
 

@@ -79,7 +79,7 @@ class House(Portico):
         assert wait_for_death([process], seconds=20) == []
 
     def session(self, session_id: str) -> Json:
-        """What the server knows of a session, besides its timeline."""
+        """State of a session on the server, besides its timeline."""
         found = self.server.ask("GetSession", {"sessionId": session_id})["session"]
         assert isinstance(found, dict)
         return found

@@ -62,7 +62,7 @@ class PlannedChain:
         self.names: list[str] = []
 
     async def greet(self, capabilities: Json, mcp: Json) -> tuple[Json, Json]:
-        """What the agent is told in `initialize`, and what the client is answered."""
+        """Capabilities that the agent gets in `initialize`, and those that the client gets."""
         hello = {"protocolVersion": 1, "clientCapabilities": capabilities}
         self.client.send_json(id="hello", method="initialize", params=hello)
         greeted = await self.agent.receive()

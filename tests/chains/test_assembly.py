@@ -1,4 +1,4 @@
-"""How a chain is assembled: the table of the documentation, row by row, with real proxies between two ends in memory."""
+"""Assembly of a chain: the table of the documentation, row by row, with real proxies between two ends in memory."""
 
 import re
 from pathlib import Path

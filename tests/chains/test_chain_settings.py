@@ -1,4 +1,4 @@
-"""What the settings say of MCP servers, proxies and components holds in every chain."""
+"""MCP servers, proxies and components of the settings apply in every chain."""
 
 import json
 import sys

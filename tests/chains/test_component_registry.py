@@ -1,4 +1,4 @@
-"""Which components a chain wants: flags, then settings, then what is built in; packages only if trusted."""
+"""Choice of components for a chain: flags, then settings, then the built-in default; packages only if trusted."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a person allows for a session holds in every chain that the session's agent gets, and in no other session."""
+"""Permissions for a session apply in every chain of the session's agent, and in no other session."""
 
 import asyncio
 from pathlib import Path
@@ -37,7 +37,7 @@ class Asked:
         return await self.host.service.start(self.workspace, SPEC)
 
     async def prompt(self, session_id: SessionId) -> str:
-        """Who decided in this turn: a person is there, and allows what is asked for the whole session."""
+        """Decider in this turn: a person is present, and allows requests for the whole session."""
         last_seq = (await self.host.service.show(session_id)).last_seq
         turn = asyncio.create_task(self.host.service.session(session_id).prompt(TurnPrompt(text="test it")))
         async for event in self.host.service.watch(session_id, after_seq=last_seq):

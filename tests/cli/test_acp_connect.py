@@ -40,7 +40,7 @@ def test_what_cannot_be_connected_is_explained(portico: Portico, server: Server)
     assert "is not an address" in portico.run("acp", "--connect", "nowhere").err
     assert "is not an address" in portico.run("acp", "--connect", "ws://127.0.0.1:many/acp").err
     gone = portico.run("acp", "--connect", "ws://127.0.0.1:1/acp")
-    assert "Nothing answers at ws://127.0.0.1:1/acp" in gone.err
+    assert "Cannot connect to ws://127.0.0.1:1/acp" in gone.err
     assert gone.code != 0
     detach(portico)
     url = f"ws://127.0.0.1:{server.port}/acp"

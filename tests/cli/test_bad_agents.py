@@ -1,4 +1,4 @@
-"""Agents that break the protocol: what they did wrong is a notice in the stream, and the turn goes on."""
+"""Agents that break the protocol: what they did wrong is a notice in the stream, and the turn continues."""
 
 import base64
 import json

@@ -38,7 +38,7 @@ def test_a_program_gets_every_session_with_group_cost_and_size(portico: Portico)
     assert "to review" in printed
     assert "1 file +2 −0" in printed
     listed = portico.run("sessions", "list").text
-    assert "completed, 1 to review" in listed
+    assert "done, 1 to review" in listed
 
 
 def test_a_request_on_the_server_is_answered_with_one_key(portico: Portico, server: Server) -> None:
@@ -51,7 +51,7 @@ def test_a_request_on_the_server_is_answered_with_one_key(portico: Portico, serv
     turn.until("permissionRequested")
     terminal = sit(portico, "board")
     try:
-        terminal.until("Asking  1")
+        terminal.until("Waiting for you  1")
         terminal.until("n  Reject once")
         terminal.press("n")
         turn.until("rejected")
@@ -95,7 +95,7 @@ def test_costs_are_grouped_and_drawn_as_bars(portico: Portico) -> None:
         terminal.until("$0.50")
         terminal.until("█")
         terminal.until("Total: $0.50 in 1 session")
-        terminal.until("Budgets of Porter: $1.00 a turn")
+        terminal.until("Porter's budgets: $1.00 a turn")
         assert terminal.end() == 0
     finally:
         terminal.close()

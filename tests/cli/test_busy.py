@@ -107,9 +107,9 @@ def test_a_session_that_cannot_be_recovered_keeps_nobody_from_the_others(
     locks = [lock for lock in (portico.state / "leases").glob("*.lock") if lock.stem != "gate"]
     for lock in locks:
         lock.unlink()
-        lock.mkdir()  # nobody can lock that, just as nobody can write a lock to a disk that is full
+        lock.mkdir()  # it cannot be locked, just as no lock can be written to a full disk
     own_log = portico.state / "portico.log"
-    own_log.mkdir()  # and nobody can log it
+    own_log.mkdir()  # and it cannot be logged
     (session,) = portico.run("sessions", "list", "--api").api["sessions"]
     assert session["state"] == "streaming"
     assert "busy" in portico.run("sessions", "export", session["sessionId"]).text

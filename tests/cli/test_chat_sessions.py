@@ -92,7 +92,7 @@ def test_compact_goes_on_with_a_summary_where_the_agent_cannot(portico: Portico,
     terminal = sit("--agent-command", portico.agent)
     say(terminal, "/compact", "There is nothing to compact yet.")
     say(terminal, "say one", "✓")
-    say(terminal, "/compact", "Your next prompt brings a summary of it.")
+    say(terminal, "/compact", "Your next prompt includes a summary of it.")
     say(terminal, "go on", "Last answer of the agent")
     terminal.press("/exit\r")
     assert terminal.end() == 0

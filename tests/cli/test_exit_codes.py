@@ -1,4 +1,4 @@
-"""How a turn that goes wrong ends: its error, its exit code, and what a person can do about it."""
+"""Failed turns: their error, their exit code, and the suggestion."""
 
 import pytest
 

@@ -201,7 +201,7 @@ def test_a_model_file_of_the_user_is_pulled_listed_and_deleted(portico: Portico,
     assert "Porter uses offline:mine." in listed.text
     (one,) = portico.run("models", "list", "--api").api["offline"]
     assert (one["name"], one["size"]) == ("offline:mine", path.stat().st_size)
-    assert "are free again" in portico.run("models", "rm", "mine").text
+    assert "freed" in portico.run("models", "rm", "mine").text
     assert portico.run("models", "list", "--api").api["offline"] == []
     assert path.exists()
     assert portico.run("models", "rm", "mine").code == 5

@@ -29,7 +29,7 @@ FORGETFUL: Json = {**OPTIONS, "capabilities": {}}
 
 
 def sent(transcript: Path) -> list[object]:
-    """What the agent was set to, in order."""
+    """Options that the agent received, in order."""
     received = [line.message for line in read_transcript(transcript) if line.direction == "received"]
     values = {"session/set_mode": "modeId", "session/set_config_option": "value"}
     return [
@@ -165,7 +165,7 @@ class TestInAChat:
         terminal.until("❯")
         terminal.press("/components memory on\r")
         terminal.until("(this session)")
-        terminal.until("The agent has it from the next prompt on.")
+        terminal.until("It is on from the next prompt on.")
         terminal.until("❯")
         terminal.press("/components memory\r")
         terminal.until("needs on or off")

@@ -1,4 +1,4 @@
-"""`portico exec` with the built-in agent, as somebody would try it first: no agent, no model, no settings."""
+"""`portico exec` with the built-in agent, as a new user would try it: no agent, no model, no settings."""
 
 import sys
 

@@ -1,6 +1,6 @@
 """Porter on bad days, through the host and a door: tools, servers and streams that fail, models that obey strangers.
 
-Each ends in what the person can see, the model is told, and the session goes on.
+Each ends in what the person can see, the model is told, and the session continues.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Which model Porter talks to, for one run or a session, and the MCP servers and lists that reach it."""
+"""Porter's model for one run or a session, and the MCP servers and lists that reach it."""
 
 import asyncio
 import json

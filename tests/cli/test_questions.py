@@ -242,7 +242,7 @@ def test_a_declined_question_stands_in_what_is_shown_and_exported(portico: Porti
     assert "question: Where shall it listen?" in shown.err
     exported = portico.run("sessions", "export", session).text
     assert "**Where shall it listen?** https://example.org/consent" in exported
-    assert "_The question was declined by nobody._" in exported
+    assert "_The question was declined because no one could be asked._" in exported
     events = json.loads(portico.run("sessions", "export", session, "--format", "json").text)["events"]
     assert [event["type"] for event in events if "question" in event["type"]] == [
         "question_asked",

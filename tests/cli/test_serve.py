@@ -54,7 +54,7 @@ def test_a_detached_server_is_found_by_its_file_and_keeps_its_token_to_its_owner
     portico: Portico, server: Server
 ) -> None:
     ran = detach(portico)
-    assert ran.text == f"Portico serves at {server.url}\n"
+    assert ran.text == f"Portico is running at {server.url}\n"
     assert set(server.record) == {"pid", "port", "version", "started_at", "token_file"}
     assert server.record["version"] == __version__
     assert len(server.token) >= 43
@@ -67,7 +67,7 @@ def test_a_detached_server_is_found_by_its_file_and_keeps_its_token_to_its_owner
 
 
 def test_status_tells_how_the_server_does(portico: Portico, server: Server) -> None:
-    assert portico.run("status").text.startswith("No server runs.")
+    assert portico.run("status").text.startswith("No server is running.")
     detach(portico)
     told = portico.run("status", "--api").api
     assert (told["running"], told["url"], told["pid"]) == (True, server.url, server.process.pid)
@@ -77,7 +77,7 @@ def test_status_tells_how_the_server_does(portico: Portico, server: Server) -> N
     if sys.platform == "linux":
         assert told["memoryBytes"] < BUDGET
     shown = portico.run("status")
-    assert f"Portico {__version__} serves at {server.url}" in shown.text
+    assert f"Portico {__version__} is running at {server.url}" in shown.text
     assert server.token not in shown.text + json.dumps(told)
 
 
@@ -90,7 +90,7 @@ def test_status_says_what_is_wrong_with_the_log_of_a_server_that_answers(
         log.execute("ALTER TABLE sessions RENAME TO mislaid")
     shown = portico.run("status")
     assert shown.code == 2
-    assert f"serves at {server.url}" in shown.text
+    assert f"is running at {server.url}" in shown.text
     assert "no such table: sessions" in shown.text
     assert "portico doctor" in shown.text
     told = portico.run("status", "--api")
@@ -173,7 +173,7 @@ def test_a_draft_that_cannot_be_read_keeps_no_session_from_being_listed(
 def test_stopping_what_does_not_run_is_no_failure(portico: Portico) -> None:
     assert portico.run("stop", "--api").api == {"status": "ok", "stopped": False}
     ran = portico.run("stop")
-    assert (ran.code, ran.text) == (0, "No server runs.\n")
+    assert (ran.code, ran.text) == (0, "No server is running.\n")
 
 
 def test_a_second_server_is_told_where_the_first_one_is(portico: Portico, server: Server) -> None:
@@ -199,7 +199,7 @@ def test_a_detached_server_that_runs_is_used_again(portico: Portico, server: Ser
         "version": __version__,
         "tokenFile": str(server.token_file),
     }
-    assert detach(portico).text == f"Portico already serves at {server.url}\n"
+    assert detach(portico).text == f"Portico is already running at {server.url}\n"
 
 
 def test_several_that_start_at_once_end_up_with_one_server(portico: Portico, server: Server) -> None:
@@ -230,7 +230,7 @@ def test_what_is_no_port_is_refused(portico: Portico, port: str) -> None:
 def test_a_wanted_port_is_taken(portico: Portico, server: Server) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    assert detach(portico, "--port", str(port)).text == f"Portico serves at http://127.0.0.1:{port}/\n"
+    assert detach(portico, "--port", str(port)).text == f"Portico is running at http://127.0.0.1:{port}/\n"
 
 
 def test_a_server_comes_back_with_its_port_and_its_token(portico: Portico, server: Server) -> None:
@@ -253,7 +253,7 @@ def test_a_server_that_was_killed_comes_back_with_its_port_and_its_token(
     process.kill()
     process.wait(30)
     assert portico.run("status", "--api").api == {"status": "ok", "running": False}
-    assert portico.run("stop").text == "No server runs.\n"
+    assert portico.run("stop").text == "No server is running.\n"
     detach(portico)
     assert (server.port, server.token) == before
 
@@ -273,7 +273,7 @@ def test_a_port_that_somebody_took_meanwhile_is_said_plainly(portico: Portico, s
 def test_a_detached_server_outlives_its_terminal(portico: Portico, server: Server) -> None:
     script = f"{PROGRAM} serve --detach && cat"
     terminal = Terminal(["sh", "-c", script], cwd=portico.workspace, environ=portico.environ())
-    terminal.until("Portico serves at")
+    terminal.until("Portico is running at")
     wait_until(server.record_file.exists, "the file")
     process = server.process
     terminal.close()
@@ -370,7 +370,7 @@ def test_a_server_whose_state_folder_was_removed_ends_by_itself(portico: Portico
     turn.until("so far")
     shutil.rmtree(portico.state.rename(portico.home / "removed"))
     wait_until(lambda: members(portico.mark) == [], "the end of the server and of its agent")
-    assert portico.run("status").text.startswith("No server runs.")
+    assert portico.run("status").text.startswith("No server is running.")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

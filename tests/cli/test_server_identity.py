@@ -1,4 +1,4 @@
-"""Whose server it is: what proves it, who learns its token, and what is never trusted."""
+"""Identity of the server: its proof, who gets its token, and what is never trusted."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def test_a_file_left_over_is_neither_trusted_nor_its_process_ended(portico: Port
     bystander = portico.start("agent", stdin=subprocess.PIPE)
     server.record_file.write_text(json.dumps({**server.record, "pid": bystander.pid}))
     assert portico.run("status", "--api").api["running"] is False
-    assert portico.run("stop").text == "No server runs.\n"
+    assert portico.run("stop").text == "No server is running.\n"
     detach(portico)
     assert server.record["pid"] != bystander.pid
     assert bystander.process.poll() is None

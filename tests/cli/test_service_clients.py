@@ -57,7 +57,7 @@ def client(portico: Portico, server: Server, program: Path) -> Start:
 
 
 def heard(client: "subprocess.Popen[str]") -> Json:
-    """What the client says in the end."""
+    """Final output of the client."""
     out, err = client.communicate(timeout=PATIENCE)
     assert client.returncode == 0, err
     found = json.loads(out)

@@ -164,7 +164,7 @@ def test_a_signal_while_waiting_for_the_folder_ends_the_wait(
 def test_one_interrupt_is_enough_while_the_prompt_is_read(portico: Portico, form: str) -> None:
     running = portico.start("exec", form, "--agent-command", portico.agent, "-", stdin=subprocess.PIPE)
     assert running.process.stdin is not None
-    # More than a pipe holds: once it is written, somebody reads, and sleeps when there is no more.
+    # More than a pipe holds: once it is written, a reader has read it, and sleeps when there is no more.
     running.process.stdin.write(b"say something\n" * 50_000)
     wait_until(lambda: is_drained(running.process.stdin) and sleeps(running.pid), "it waits for more")
     running.signal(signal.SIGINT)

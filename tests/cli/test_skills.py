@@ -86,7 +86,7 @@ def test_an_agent_of_the_typescript_sdk_is_told_of_skills_and_reads_them(skilled
 
 
 async def test_porter_reads_a_skill_and_checks_the_project(skilled: Portico) -> None:
-    """Reading asks nobody; the check is a command, which a rule allows here."""
+    """Reading needs no permission; the check is a command, which a rule allows here."""
     skilled.run("skills", "allow", SKILL)
     (skilled.workspace / "Makefile").write_text("check:\n\t@echo 'a.c:1:20: error: no such thing'; exit 1\n")
     script = (

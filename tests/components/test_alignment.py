@@ -72,7 +72,7 @@ class Talk:
         return str((await self.ends.agent.receive())["result"]["outcome"]["optionId"])
 
     async def align(self, answer: Json) -> tuple[Json, str]:
-        """What the person is asked, and what the agent is told after this answer of the client."""
+        """Question to the person, and the agent's result after this answer of the client."""
         server = self.servers["portico-alignment"]
         asked = call(server, "t", "align", understanding="You want tea.", plan="Boil water.")
         self.ends.agent.send(frame(id="t", method="mcp/message", params=asked))

@@ -88,7 +88,7 @@ class Place:
         return tools
 
     async def use(self, tool: str, **arguments: Any) -> str:
-        """What the agent hears of a call that succeeds."""
+        """Result of a successful call for the agent."""
         result = await self.result(tool, **arguments)
         assert "isError" not in result, result
         return words(result)

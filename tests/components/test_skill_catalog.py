@@ -1,4 +1,4 @@
-"""Skills are found where their authors put them, shown with their source, and off where nobody allowed them."""
+"""Skills are found where their authors put them, shown with their source, and off until they are allowed."""
 
 import os
 import sys

@@ -64,7 +64,7 @@ class Place:
         return [block["text"] for block in asked["params"]["prompt"]]
 
     async def use(self, tool: str, *, answer: str | None = None, **arguments: Any) -> str:
-        """What the agent reads of a call; `answer` is what the person says if they are asked."""
+        """Result of a call for the agent; `answer` is the person's answer if they are asked."""
         asked = call(self._server_id, "call", tool, **arguments)
         self.ends.agent.send(frame(id="call", method="mcp/message", params=asked))
         if answer is not None:

@@ -43,7 +43,7 @@ class Guide:
         self.read: list[str] = []
 
     async def present(self, *steps: Json, title: str = "The cart") -> tuple[str, list[Json]]:
-        """What the agent is answered, and the updates that the client gets."""
+        """Response to the agent, and the updates that the client gets."""
         asked = call(self.server_id, "t", "present_tour", title=title, steps=list(steps))
         self.ends.agent.send(frame(id="t", method="mcp/message", params=asked))
         updates: list[Json] = []

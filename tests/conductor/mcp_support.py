@@ -1,4 +1,4 @@
-"""What the tests of MCP over ACP share: a server to offer, an agent to ask, and an MCP client of few words."""
+"""Test doubles for MCP over ACP: a server to offer, an agent to ask, and a small MCP client."""
 
 import asyncio
 import os

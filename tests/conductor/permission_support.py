@@ -111,7 +111,7 @@ class Scene:
         return params
 
     async def answer(self) -> Json:
-        """What the agent gets."""
+        """Response to the agent."""
         return await self.ends.agent.receive()
 
     async def chosen(self) -> str:
@@ -122,7 +122,7 @@ class Scene:
         return option_id
 
     async def nothing_more(self) -> None:
-        """Nobody was sent anything else: a message sent now is the next one at either end."""
+        """Nothing else was sent: a message sent now is the next one at either end."""
         self.to_agent(method="_mark")
         assert (await self.ends.agent.receive())["method"] == "_mark"
         self.to_client(method="_mark")

@@ -1,4 +1,4 @@
-"""What a chain does to messages: nothing, unless a proxy asked to see them."""
+"""Messages in a chain pass unchanged, unless a proxy asked to see them."""
 
 import asyncio
 from typing import Any
@@ -285,7 +285,7 @@ async def test_only_the_first_answer_to_a_request_is_passed_on() -> None:
 
 
 class TestTheStartLimit:
-    """How long `initialize` may take, and what the client hears when it takes longer."""
+    """Time limit of `initialize`, and the client's error when it takes longer."""
 
     async def test_ends_the_chain_with_the_reason(self) -> None:
         limit = StartLimit(_at_once, lambda: RpcError(-32603, "the agent did not answer"))

@@ -90,7 +90,7 @@ async def greeted(ends: Ends) -> dict[str, Any]:
 
 
 async def prompted(ends: Ends) -> dict[str, Any]:
-    """What reaches the agent of a prompt."""
+    """A prompt as it reaches the agent."""
     ends.client.send_json(id=9, method="session/prompt", params={})
     asked = await ends.agent.receive()
     ends.agent.send_json(id=asked["id"], result={})

@@ -1,4 +1,4 @@
-"""What an agent is told of the editor, and when it is told nothing."""
+"""Editor context for an agent, and cases without any."""
 
 import json
 import os

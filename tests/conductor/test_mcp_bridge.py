@@ -44,7 +44,7 @@ def address_of(entry: dict[str, Any]) -> str:
 
 
 class TestTheAgentsSide:
-    """What the agent is given in place of a server."""
+    """Entry that the agent gets in place of a server."""
 
     async def test_everyone_further_left_is_told_that_servers_can_be_offered(self) -> None:
         async with chain(McpBridge()) as ends:
@@ -198,7 +198,7 @@ class TestTools:
 
 
 async def provider_of(ends: Ends) -> dict[str, Any]:
-    """What the client is asked next, over ACP."""
+    """Next request to the client, over ACP."""
     return await ends.client.receive()
 
 

@@ -54,7 +54,7 @@ async def chain_between(client: ByteStream, agent: ByteStream, desk: Desk) -> As
 
 
 async def prompt(client: Wire, calls: list[Any]) -> list[Any]:
-    """What the agent's calls came to."""
+    """Results of the agent's calls."""
     text = msgspec.json.encode(calls).decode()
     blocks = [{"type": "text", "text": text}]
     client.send(frame(id="p", method="session/prompt", params={"sessionId": "ts-0", "prompt": blocks}))

@@ -287,7 +287,7 @@ class TestASession:
 
 
 class TestTheNewestRevision:
-    """Which has no sessions."""
+    """The newest revision has no sessions."""
 
     async def test_asks_without_a_handshake(self) -> None:
         async with served(Desk()) as desk:

@@ -28,7 +28,7 @@ OFFERED = {"type": "acp", "name": "editor", "serverId": "of-the-editor"}
 
 
 class TestOffering:
-    """What a session is opened with."""
+    """Servers of the request that opens a session."""
 
     @pytest.mark.parametrize("method", ["session/new", "session/load", "session/resume", "session/fork"])
     async def test_servers_are_added_and_those_of_the_client_stay_as_they_are(self, method: str) -> None:

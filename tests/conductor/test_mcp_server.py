@@ -1,4 +1,4 @@
-"""What an agent sees of a server with tools, in both eras of MCP."""
+"""A server with tools as an agent sees it, in both eras of MCP."""
 
 import asyncio
 from typing import Any

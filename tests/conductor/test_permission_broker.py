@@ -1,4 +1,4 @@
-"""What a person, an agent and a client see of the permission broker."""
+"""The permission broker as a person, an agent and a client see it."""
 
 import json
 from pathlib import Path

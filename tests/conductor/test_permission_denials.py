@@ -1,4 +1,4 @@
-"""What becomes of a question when something goes wrong on the way to a clear yes."""
+"""Outcome of a question when something goes wrong on the way to a clear yes."""
 
 from pathlib import Path
 

@@ -26,7 +26,7 @@ FOR_GOOD = {"portico": {"scope": "always"}}
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """When the client is lost: whether it has read the question, and how much of its answer is out by then."""
+    """Moment at which the client is lost: whether it has read the question, and how much of its answer is out."""
 
     name: str
     reads: bool = True
@@ -45,7 +45,7 @@ MOMENTS = [
 
 
 async def told_until_the_end(scene: Scene) -> list[str]:
-    """What the agent hears before its chain ends: options, `cancelled` or `error`."""
+    """Result for the agent before its chain ends: options, `cancelled` or `error`."""
     heard: list[str] = []
     while True:
         try:
@@ -97,7 +97,7 @@ async def test_nothing_is_granted_that_nobody_gave(
 
 
 def answer_of(expected: Expected, chosen: str) -> str:
-    """What choosing an option comes to: the option, unless it is none or could mean a no as well."""
+    """Outcome of choosing an option: the option, unless it is none or could mean a no as well."""
     meanings = {kind.partition("_")[0] for kind in expected.kinds.get(chosen, ())}
     return chosen if meanings == {"allow"} else expected.denial
 

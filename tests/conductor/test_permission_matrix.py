@@ -1,4 +1,4 @@
-"""Every set of options, under every policy, with every kind of client: no grant that nobody gave."""
+"""Every set of options, under every policy, with every kind of client: no grant that was not given."""
 
 import asyncio
 import itertools
@@ -48,7 +48,7 @@ ELSEWHERE = [
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """What holds beforehand. `answers` says what it comes to for the question of this page."""
+    """Policy in force. `answers` is its decision on the question of this page."""
 
     name: str
     rules: PermissionPolicy
@@ -94,7 +94,7 @@ class Kept:
 
 
 class Behaviour(msgspec.Struct, frozen=True):
-    """How a client answers a question: `answers` in order; none for a client that never does."""
+    """Answers of a client to a question, in order; none for a client that never answers."""
 
     name: str
     answers: tuple[Json, ...] = ()
@@ -124,7 +124,7 @@ def behaviours(options: Sequence[Json]) -> Iterator[Behaviour]:
 
 
 class Expected:
-    """What the page `docs/concepts/permissions.md` promises, for one set of options."""
+    """Promise of `docs/concepts/permissions.md` for one set of options."""
 
     def __init__(self, options: Sequence[Json]) -> None:
         self.kinds: dict[str, set[str]] = {}
@@ -163,7 +163,7 @@ class Expected:
 
 
 async def said(scene: Scene) -> str:
-    """What the agent was told: an option, `cancelled` or `error`."""
+    """Response to the agent: an option, `cancelled` or `error`."""
     answer = await scene.answer()
     if "error" in answer:
         return "error"

@@ -1,4 +1,4 @@
-"""What a rule covers, what a denial touches, and what neither ever does."""
+"""Coverage of rules, reach of denials, and what neither ever does."""
 
 import ntpath
 import os

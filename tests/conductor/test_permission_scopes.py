@@ -1,4 +1,4 @@
-"""What a person allows beyond one time: for a session, or for good."""
+"""Permissions for longer than once: for a session, or always."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a person sees of a permission request before answering: risks, the wider rule, and what a rule would cover."""
+"""Details of a permission request before the answer: risks, the wider rule, and the preview of a rule."""
 
 import pytest
 

@@ -22,7 +22,7 @@ COMMENTS = st.sampled_from(["", " ", "\n", "\n\n  ", " // a note, with {braces}\
 
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[str, dict[str, object], list[str]]:
-    """A file as somebody might write it, what it says, and the comments in it."""
+    """A file as a person might write it, its values, and its comments."""
     members: dict[str, object] = {**draw(st.dictionaries(NAMES, VALUES, max_size=4))}
     notes: list[str] = []
 

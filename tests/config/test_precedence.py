@@ -1,4 +1,4 @@
-"""Which value of a setting counts: every setting, by owner, in every combination of sources."""
+"""Precedence of settings: every setting, by owner, in every combination of sources."""
 
 import json
 from itertools import product
@@ -119,12 +119,12 @@ EDITOR: dict[str, tuple[dict[str, Any], Any]] = {
     "review": ({"reviewMode": "branch"}, {"mode": "branch"}),
     "sandbox": ({"sandbox": "strict"}, {"level": "strict"}),
 }
-"""What the user's settings of an editor window say, and the effective value."""
+"""User settings of an editor window, and the effective value."""
 OF_THE_WORKSPACE = {
     **dict.fromkeys(product(["agent"], ["trusted", "both"]), "p"),
     **dict.fromkeys(product(["maxCostUsd"], ["trusted", "both", "untrusted"]), 5.0),
 }
-"""Where the workspace decides all the same: on its own setting, and by lowering a limit."""
+"""Cases in which the workspace decides anyway: its own settings, and lower limits."""
 
 
 class Setup:

@@ -14,7 +14,7 @@ from portico.rpc.streams import ByteStream, MemoryStream, StreamClosed, memory_p
 
 Json = dict[str, Any]
 Edit = Callable[["CorrectAgent", str, Json], Iterable[Json | bytes]]
-"""What is sent in place of a message; `about` is its method, or the method of the request it answers."""
+"""Message sent in place of another; `about` is its method, or the method of the request it answers."""
 
 SELECT = {
     "type": "select",
@@ -47,12 +47,12 @@ class RequestFailed(Exception):
 
 class CorrectAgent:
     log = "Ready\n"
-    """What it writes to standard error."""
+    """Standard error."""
 
     def __init__(self, stream: ByteStream, sessions: dict[str, list[Json]], edit: Edit | None = None) -> None:
         self.client: Json = {}
         self.sessions = sessions
-        """What was said in each session; it outlives the process."""
+        """Messages of each session; they outlive the process."""
         self.signed_in = False
         self._stream = stream
         self._edit = edit

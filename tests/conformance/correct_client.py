@@ -88,7 +88,7 @@ class CorrectClient:
                 await self.end_terminal(terminal)
 
     async def drive(self) -> None:
-        """What the client does by itself."""
+        """Actions of the client on its own."""
         greeting = await self.ask(
             "initialize",
             {

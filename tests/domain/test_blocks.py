@@ -1,4 +1,4 @@
-"""What stands in for content that is no text."""
+"""Placeholders for content that is not text."""
 
 import pytest
 from msgspec import Raw

@@ -1,5 +1,8 @@
 """Every cell of the turn table: where each event leads from each state, or that it leads nowhere."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from portico.domain.turns import InvalidTransition, TurnEvent, TurnState, TurnStatus
@@ -81,3 +84,10 @@ def test_an_answered_question_goes_back_to_where_the_turn_was(state: TurnState) 
 
 def test_the_active_states_are_those_in_which_something_is_under_way() -> None:
     assert {state for state in TurnState if state.active} == ACTIVE
+
+
+def test_the_labels_are_those_of_the_glossary() -> None:
+    glossary = (Path(__file__).parents[2] / "docs" / "glossary.md").read_text(encoding="utf-8")
+    states = glossary.split("## States")[1].split("## The chain")[0]
+    labels = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", states, re.MULTILINE))
+    assert labels == {state.value: state.label for state in TurnState}

@@ -253,7 +253,7 @@ class TestRequests:
             asked = asyncio.create_task(window.edit(SESSION, "Try", [edit]))
             await desk.clock.until_sleeping()
             await desk.clock.advance(EDIT_SECONDS)
-            # It never left, so nobody has to wonder whether it was done.
+            # It was never sent, so it was certainly not done.
             with pytest.raises(WindowRefused, match="did not answer"):
                 await asked
             again = reading(window, tmp_path / "b.txt")

@@ -1,4 +1,4 @@
-"""What a person finds out before an editor starts `portico acp`: its help, and which agents work here."""
+"""Commands before an editor starts `portico acp`: its help, and which agents work here."""
 
 import shlex
 

@@ -34,7 +34,7 @@ def reply(editor: Editor, question: Json, result: Json) -> None:
 
 
 def peers(portico: Portico) -> int:
-    """How many of the agent and the proxies are alive."""
+    """Number of agents and proxies that are alive."""
     return sum(process.name() == "node" for process in members(portico.mark))
 
 

@@ -25,7 +25,7 @@ PERMISSION = "session/request_permission"
 
 
 class Golden(msgspec.Struct, frozen=True):
-    """How a golden body becomes a message: who sends it, in which kind of message, and what stands around it."""
+    """Conversion of a golden body to a message: sender, kind of message, and envelope."""
 
     sender: Literal["client", "agent"]
     kind: Literal["request", "notification", "response"]

@@ -1,4 +1,4 @@
-"""What an agent asks of the person at an ACP editor goes through `portico acp` and comes back, untouched."""
+"""Questions of an agent to the person at an ACP editor pass through `portico acp` and back, unchanged."""
 
 from collections.abc import Callable
 from pathlib import Path

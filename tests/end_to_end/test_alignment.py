@@ -35,7 +35,7 @@ def test_a_person_in_a_chat_agrees_and_the_change_is_made(portico: Portico) -> N
     terminal = Terminal(command, cwd=portico.workspace, environ=environ)
     terminal.until("❯")
     terminal.press("/components align-first on\r")
-    terminal.until("The agent has it from the next prompt on.")
+    terminal.until("It is on from the next prompt on.")
     terminal.until("❯")
     terminal.press(f"{json.dumps([ALIGN, WRITE])}\r")
     terminal.until("You want a longer rope.")

@@ -1,6 +1,6 @@
 """A client that disconnects while an agent waits for a permission: nothing is granted, at any moment.
 
-The agent makes a file if it is allowed to; so a grant that nobody gave would be seen on the disk.
+The agent makes a file if it is allowed to; so a grant that was not given would be seen on the disk.
 """
 
 import json
@@ -38,7 +38,7 @@ Ask = Callable[[Editor], None]
 
 
 def leave_unread(editor: Editor) -> None:
-    """The question is written, and nobody reads it."""
+    """The question is written, and not read."""
     wait_for_file(editor.portico.workspace / "asking")
 
 

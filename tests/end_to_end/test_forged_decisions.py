@@ -1,4 +1,4 @@
-"""An agent that answers its own questions in Portico's name: a person sees that nobody was fooled."""
+"""An agent that answers its own questions in Portico's name: the forgery is shown and has no effect."""
 
 import asyncio
 import json

@@ -146,7 +146,7 @@ def nodes(node: TeamNode) -> list[Json]:
 
 
 def open_sessions(node: TeamNode) -> int:
-    """How many sessions a node has open, as of its last heartbeat."""
+    """Number of open sessions of a node, as of its last heartbeat."""
     with psycopg.connect(node.database) as connection:
         row = connection.execute("SELECT sessions FROM nodes WHERE name = %s", (node.name,)).fetchone()
     assert row is not None

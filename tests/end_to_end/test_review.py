@@ -1,4 +1,4 @@
-"""One proposal, seen and decided on from a shell, a chat, a program and the page's service, whoever has the session."""
+"""One proposal, seen and decided on from a shell, a chat, a program and the page's service, no matter which process has the session."""
 
 import json
 import shlex

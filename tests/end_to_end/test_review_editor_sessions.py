@@ -1,4 +1,4 @@
-"""What was proposed in an ACP editor is decided on in a shell by the same rules as everything else."""
+"""Proposals of an ACP editor, decided on in a shell by the same rules as all others."""
 
 from pathlib import Path
 

@@ -192,7 +192,7 @@ def test_a_worktree_with_submodules_comes_home(portico: Portico, repository: Pat
 def test_a_session_without_a_branch_has_nothing_to_finish(portico: Portico, repository: Path) -> None:
     assert portico.exec(BY_ITSELF, "--mode", "proposal").code == 0
     ran = portico.run("review", "finish", "merge")
-    assert (ran.code, "no branch of its own" in ran.err) == (5, True)
+    assert (ran.code, "has no branch to finish" in ran.err) == (5, True)
     assert not (repository / "b.txt").exists()
 
 

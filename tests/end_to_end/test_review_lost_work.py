@@ -1,4 +1,4 @@
-"""What an agent changed is never taken for nothing: not when its host is killed, not when its session is deleted."""
+"""Changes of an agent are never lost: not when its host is killed, not when its session is deleted."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A real server and whoever calls it: the Python client, plain HTTP as curl does it, Connect for Node, other processes."""
+"""A real server and its callers: the Python client, plain HTTP as curl does it, Connect for Node, other processes."""
 
 import asyncio
 import json
@@ -85,7 +85,7 @@ class Caller:
         return stream
 
     async def events_until(self, kind: str, after_seq: int = 0) -> list[events_pb.Event]:
-        """What a watcher is told, up to the first event of a kind."""
+        """Messages to a watcher, up to the first event of a kind."""
         found: list[events_pb.Event] = []
         async with aclosing(self.watch(after_seq)) as watching:
             async for news in watching:
@@ -108,7 +108,7 @@ class Caller:
 
 
 def refusal(server: Server, call: str, request: Json) -> Json:
-    """What is said to a caller who asks for something that cannot be."""
+    """Error for an impossible request."""
     body = json.dumps(request).encode()
     replied = server.call(
         "POST", SERVICE + call, token=server.token, body=body, content_type="application/json"

@@ -68,7 +68,7 @@ def test_a_chat_goes_through_a_tour_and_keeps_it(portico: Portico) -> None:
     terminal = Terminal(command, cwd=portico.workspace, environ=portico.environ({"TERM": "xterm-256color"}))
     terminal.until("❯")
     terminal.press("/tour\r")
-    terminal.until("There is no tour in this session.")
+    terminal.until("This session has no tour.")
     terminal.until("❯")
     steps = presenting(
         {"path": "cart.py", "symbol": "Cart", "text": "Holds the prices."},

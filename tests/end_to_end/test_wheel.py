@@ -1,4 +1,4 @@
-"""What people install: one wheel with the page inside, and no Node."""
+"""The installed package: one wheel with the page inside, and no Node."""
 
 import os
 import subprocess

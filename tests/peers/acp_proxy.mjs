@@ -25,7 +25,7 @@ function send(message) {
   process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n");
 }
 
-/** Send a request or a notification; what comes back for it goes back to whoever asked. */
+/** Send a request or a notification; what comes back for it goes back to the requester. */
 function forward(id, method, params) {
   if (id === undefined) return send({ method, params });
   const ours = `${mark}-${++lastId}`;

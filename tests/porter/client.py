@@ -171,7 +171,7 @@ class Client:
         return [call.status, *(one.status for one in later if one.status is not None)]
 
     def content(self, call: schema.ToolCall) -> list[schema.ToolCallContent]:
-        """What a call shows in the end."""
+        """Final content of a call."""
         shown = list(call.content)
         for update in self.updates(schema.ToolCallProgress):
             if update.tool_call_id == call.tool_call_id and update.content is not None:
@@ -289,7 +289,7 @@ class Client:
 
 
 def lives(pid: int) -> bool:
-    """Whether a process still runs; where nobody waits for the dead, they stay listed."""
+    """Whether a process still runs; dead ones that are not collected stay listed."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""What the tests of Porter share: a folder to work in, and a client that is connected."""
+"""Fixtures of the Porter tests: a folder to work in, and a connected client."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -48,13 +48,13 @@ async def vanish(state: Path, folder: Path, prompt: str) -> None:
 async def test_a_client_that_vanishes_while_a_command_runs_leaves_no_complaint_and_no_process(
     state: Path, folder: Path, prompt: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Nobody may hold on to the connection: what belongs to it has to be thrown away here.
+    # Nothing may keep the connection alive: it has to be collected here.
     monkeypatch.setattr("portico.acp.connection.RpcConnection", RpcConnection)
     complaints: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(str(context)))
     await asyncio.create_task(vanish(state, folder, prompt))
     await asyncio.sleep(0)
-    # What nobody looked at is complained about when it is thrown away.
+    # An exception that was never retrieved is reported when it is collected.
     gc.collect()
     assert complaints == []
     pid = int((folder / "pid").read_text())

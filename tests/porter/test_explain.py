@@ -25,7 +25,7 @@ class Shape(Base, metaclass=Meta):
 
     @property
     def area(self) -> float:
-        """How much it covers.
+        """Coverage of the answer.
 
         In square metres.
         """

@@ -1,4 +1,4 @@
-"""What Porter says to those who do not know its commands."""
+"""Porter's answers to free text without a model."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What compilers, linters and test runners wrote becomes problems and failed tests, each with file, line and message.
+"""Output of compilers, linters and test runners becomes problems and failed tests, each with file, line and message.
 
 The outputs are those of the real tools, shortened.
 """

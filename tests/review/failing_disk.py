@@ -55,7 +55,7 @@ async def _answer(ask: Callable[[], Awaitable[object]]) -> str:
 
 
 def refuse(disk: Path, how: str) -> None:
-    """Fill the disk to its last byte, or let nobody write to it."""
+    """Fill the disk to its last byte, or make it read-only."""
     if how == "read-only":
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         return

@@ -20,7 +20,7 @@ MOMENTS = {
     "index": ("os.rename", ("index.lock",)),
     "close": ("subprocess.Popen", ("'worktree'", "'remove'")),
 }
-"""What the process does next when it is killed, as Python tells it, by the names that are in it."""
+"""Next call of the process when it is killed, as Python reports it."""
 
 
 def main() -> None:

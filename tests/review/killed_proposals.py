@@ -118,7 +118,7 @@ def kill_restores(home: Path, chance: random.Random, rounds: int) -> Counter[str
 
 
 async def _stands(reviews: ReviewService, work: Path, before: Seen, after: Seen) -> str:
-    """What a restore has come to. What it proposes is decided, so that the next one begins afresh."""
+    """Result of a restore. Its proposal is decided, so that the next one starts clean."""
     waiting = [one for one in await reviews.proposals("s") if one.status == "open"]
     there = seen(work)
     state = "before" if there == before else "after" if there == after else "between"

@@ -22,7 +22,7 @@ WRITING = ("write_new", "keep", "rename", "remove", "make_folder", "remove_folde
 
 
 class Killed(BaseException):
-    """What a killed process does next: nothing."""
+    """Next step of a killed process: nothing."""
 
 
 class FailingDisk(Disk):

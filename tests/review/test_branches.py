@@ -15,7 +15,7 @@ def branches(tmp_path: Path) -> Branches:
 
 
 def dirty(folder: Path) -> Path:
-    """Staged, changed, deleted and untracked work that nobody has committed."""
+    """Staged, changed, deleted and untracked work that is not committed."""
     workspace = repository(
         folder, a__txt="1\n2\n3\n4\n5\n6\n7\n", staged="s\n", deleted="d\n", __gitignore="ignored\n"
     )
@@ -33,7 +33,7 @@ def agent_works(workspace: Path) -> None:
 
 
 def own_view(workspace: Path) -> tuple[str, ...]:
-    """What the person sees of their repository, but for refs of Portico's own."""
+    """The person's view of their repository, without Portico's own refs."""
     status, index, head, refs, stash = person_sees(workspace)
     kept = "\n".join(line for line in refs.split("\n") if "portico/" not in line)
     return status, index, head, kept, stash
@@ -242,7 +242,7 @@ async def test_a_person_who_switched_away_is_told_to_come_back(
     mode = branches(tmp_path)
     await mode.begin(workspace, "here")
     git(workspace, "switch", "--quiet", *where)
-    with pytest.raises(SessionBusy, match="HEAD is elsewhere"):
+    with pytest.raises(SessionBusy, match="HEAD is now elsewhere"):
         await mode.finish(workspace, "here", FinishMethod.DISCARD)
 
 
@@ -273,7 +273,7 @@ async def test_a_locked_index_is_named_and_the_end_can_be_asked_for_again(tmp_pa
     lock = workspace / ".git" / "index.lock"
     lock.touch()
     for ending in FinishMethod:
-        with pytest.raises(SessionBusy, match="Another git is at work"):
+        with pytest.raises(SessionBusy, match="Another git process is using"):
             await mode.finish(workspace, "again", ending)
         assert (content(workspace), person_sees(workspace)) == worked
     lock.unlink()
@@ -286,7 +286,7 @@ async def test_a_merge_that_was_cut_short_is_finished_by_asking_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Killed(BaseException):
-        """What a killed process does next: nothing."""
+        """Next step of a killed process: nothing."""
 
     async def die(*_: object) -> None:
         raise Killed

@@ -1,4 +1,4 @@
-"""Checkpoints: whatever happened to a working tree, it can be brought back, and nobody notices that it was kept."""
+"""Checkpoints: whatever happened to a working tree, it can be restored, and taking a checkpoint is not noticeable."""
 
 import asyncio
 import os

@@ -34,7 +34,7 @@ async def test_a_git_that_has_more_to_say_than_is_wanted_is_not_waited_for_in_va
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(program, "OUTPUT_LIMIT_BYTES", 1000)
-    # It writes on although it is told to end, and more than fits into a pipe that nobody reads.
+    # It writes on although it is told to end, and more than fits into a pipe that is not read.
     git = Git(tmp_path, os.environ, ("alias.flood=!trap '' TERM; head -c 1000000 /dev/zero",))
     async with asyncio.timeout(30):
         with pytest.raises(InvalidInput, match="said more than"):

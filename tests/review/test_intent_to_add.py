@@ -34,12 +34,12 @@ def reviews(tmp_path: Path) -> ReviewService:
 
 
 def uncommitted(work: Path) -> tuple[str, str, str]:
-    """What the person sees of their own work: the status, what is staged, and what is not."""
+    """The person's view of their own work: the status, staged and unstaged changes."""
     return git(work, "status", "--porcelain", "-uall"), git(work, "diff", "--cached"), git(work, "diff")
 
 
 async def turn(reviews: ReviewService, work: Path, mode: ReviewMode, *, commits: bool = False) -> None:
-    """The agent changes a file that nobody else has changed."""
+    """The agent changes a file that is unchanged otherwise."""
     review = await reviews.open("s1", work, mode)
     await review.begin_turn("Do it")
     write(review.folder, {"a.txt": SEVEN.replace("7", "agent")})

@@ -199,7 +199,7 @@ async def test_what_was_taken_by_one_that_died_is_not_taken_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Killed(BaseException):
-        """What a killed process does next: nothing."""
+        """Next step of a killed process: nothing."""
 
     taken: list[str] = []
     run = Git.run

@@ -63,14 +63,14 @@ class Place:
         return servers
 
     async def propose(self, *changes: Json, request_id: str = "r1") -> Json:
-        """What the agent hears of a proposal."""
+        """Result of a proposal for the agent."""
         asked = call(self._server_id, request_id, "propose_changes", changes=list(changes))
         answer = await ask(self.ends.agent, request_id, "mcp/message", asked)
         result: Json = answer["result"]["result"]
         return result
 
     async def proposed(self) -> dict[str, str]:
-        """What waits for the person: the diff of each file."""
+        """Open proposals for the person: the diff of each file."""
         found: dict[str, str] = {}
         for one in await self.reviews.proposals(SESSION):
             for file in (await self.reviews.payload(SESSION, one.id)).files:

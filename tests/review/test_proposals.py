@@ -1,4 +1,4 @@
-"""What an agent proposes: looked at, applied by file and hunk, discarded, taken back, with nothing lost on the way."""
+"""Proposals of an agent: shown, applied by file and hunk, discarded, undone, with nothing lost on the way."""
 
 import errno
 import shutil
@@ -128,7 +128,7 @@ def test_who_looks_at_an_old_revision_is_told_to_look_again(work: Path, proposal
     for decide in (proposals.apply, proposals.discard, proposals.undo):
         with pytest.raises(InvalidInput, match="revision 2 by now, not at 1") as failure:
             decide(proposal.id, 1)
-        assert failure.value.suggestion == "Look at it again, and decide on what it says now."
+        assert failure.value.suggestion == "Review it again, then decide."
 
 
 def test_the_next_turn_takes_the_place_of_what_waits(work: Path, proposals: Proposals) -> None:

@@ -55,7 +55,7 @@ class Talk:
         return await self.ends.agent.receive()
 
     async def open(self, session_id: str = "s1", method: str = "session/new", **more: Any) -> Path:
-        """Where the session works."""
+        """Folder in which the session works."""
         asked = await self.ask_to_open(method, **more)
         self.to_client(id=asked["id"], result={"sessionId": session_id})
         assert "result" in await self.ends.client.receive()

@@ -161,7 +161,7 @@ def test_a_read_only_folder_is_refused_before_anything_is_written(folder: Path) 
     if os.geteuid() != 0:
         assert "read-only" in refused(folder, change("d/inner", b"x", b"y")).message
         return
-    # The superuser may write everywhere, so somebody else has to try.
+    # The superuser may write everywhere, so another user has to try.
     program = (
         "import os, sys; from pathlib import Path; from portico.review.files.atomic_apply import Applier;"
         "from portico.review.text.change_set import ChangeSet; from tests.review.folders import change;"

@@ -1,4 +1,4 @@
-"""What Portico knows of a repository, and how it runs git: quietly, cleanly, with errors that say what to do."""
+"""Facts about a repository, and runs of git: quiet, clean, with errors that say what to do."""
 
 import asyncio
 import os
@@ -105,11 +105,15 @@ async def test_a_run_that_is_given_up_ends_the_program(tmp_path: Path) -> None:
     ("complaint", "error", "words"),
     [
         ("fatal: detected dubious ownership in repository at '/x'", PermissionDenied, "does not trust"),
-        ("fatal: Unable to create '/x/.git/index.lock': File exists.", SessionBusy, "Another git is at work"),
+        (
+            "fatal: Unable to create '/x/.git/index.lock': File exists.",
+            SessionBusy,
+            "Another git process is using",
+        ),
         ("error: file write error: No space left on device", StoreFailed, "disk is full"),
-        ('error: open("x"): Permission denied', PermissionDenied, "may not read or write"),
+        ('error: open("x"): Permission denied', PermissionDenied, "not allowed to read or write"),
         ("fatal: not a git repository (or any parent)", InvalidInput, "not a git repository"),
-        ("fatal: x.bin: clean filter 'lfs' failed", InvalidInput, "filter that the repository names"),
+        ("fatal: x.bin: clean filter 'lfs' failed", InvalidInput, "filter configured in the repository"),
         ("fatal: bad object HEAD", StoreFailed, "bad object HEAD"),
     ],
 )

@@ -410,7 +410,7 @@ async def test_a_restore_that_was_killed_before_it_could_tell_is_told_with_the_n
     first = (await reviews.checkpoints("s1"))[-1]
 
     class Killed(BaseException):
-        """What a killed process does next: nothing."""
+        """Next step of a killed process: nothing."""
 
     async def killed(*_: object, **__: object) -> None:
         raise Killed
@@ -513,7 +513,7 @@ async def test_a_worktree_waits_for_another_git_and_nothing_is_written_before(
     before = content(work), person_sees(work)
     lock = work / ".git" / "index.lock"
     lock.touch()
-    with pytest.raises(SessionBusy, match="Another git is at work"):
+    with pytest.raises(SessionBusy, match="Another git process is using"):
         await reviews.finish("s1", ending)
     lock.unlink()
     assert (content(work), person_sees(work)) == before

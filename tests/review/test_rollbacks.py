@@ -20,7 +20,7 @@ def reviews(tmp_path: Path) -> ReviewService:
 
 @pytest.fixture
 def earlier(tmp_path: Path) -> Path:
-    """Where the earlier version of a file is that the person changed before a rollback."""
+    """Path of the earlier version of a file that the person changed before a rollback."""
     (tmp_path / "a.txt").write_text("earlier\n")
     record = Rollbacks(tmp_path / "state" / "rollbacks").begin("one", tmp_path / "work", "apply")
     record.spare("src/a.txt", tmp_path / "a.txt")

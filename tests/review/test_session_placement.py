@@ -1,4 +1,4 @@
-"""What other proxies make of a session that works in a folder of its own, which stands for a workspace."""
+"""Other proxies in a session with its own folder in place of the workspace."""
 
 import json
 import os

@@ -31,7 +31,7 @@ def reviews(tmp_path: Path) -> ReviewService:
 
 
 def link(work: Path, commit: str = "HEAD") -> str:
-    """What a commit has in the place of the submodule."""
+    """Entry of the submodule in a commit."""
     return git(work, "ls-tree", commit, "lib/sub")
 
 
@@ -185,7 +185,7 @@ async def test_an_end_that_was_cut_short_before_a_submodule_was_back_is_finished
     work: Path, reviews: ReviewService, monkeypatch: pytest.MonkeyPatch, ending: FinishMethod
 ) -> None:
     class Killed(BaseException):
-        """What a killed process does next: nothing."""
+        """Next step of a killed process: nothing."""
 
     async def die(*_: object) -> None:
         raise Killed

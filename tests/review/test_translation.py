@@ -47,13 +47,13 @@ class Talk:
         return asked
 
     async def prompt(self, text: str, session: str = "s1") -> str:
-        """What the agent reads of a prompt."""
+        """A prompt as the agent reads it."""
         params = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
         asked = await self.call("session/prompt", params, {"stopReason": "end_turn"})
         return str(asked["params"]["prompt"][0]["text"])
 
     async def tell(self, method: str, params: Json, **message: Any) -> Json:
-        """What the client reads of something that the agent says."""
+        """A message of the agent as the client reads it."""
         self.ends.agent.send(json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **message}))
         return await self.ends.client.receive()
 
@@ -266,7 +266,7 @@ async def streamed(talk: Talk, *texts: str, kind: str = "agent_message_chunk") -
 
 
 async def heard_until_mark(talk: Talk) -> list[tuple[str, str]]:
-    """What the client hears up to a tool call: the kind and the text of each, joined while the kind is the same."""
+    """Updates for the client up to a tool call: kind and text of each, joined while the kind is the same."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "mark", "title": "mark"}
     params = {"sessionId": "s1", "update": call}
     talk.ends.agent.send(json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}))

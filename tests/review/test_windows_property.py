@@ -27,7 +27,7 @@ def contents(found: Seen) -> dict[str, bytes | None]:
 def apply(
     window: MemoryWindow, home: str, root: Path, changes: ChangeSet
 ) -> AppliedChanges | ConflictedChanges | None:
-    """What came of it; None if it was refused because of what is not saved."""
+    """Outcome; None if it was refused because of unsaved changes."""
     state = Path(home, "own")
     state.mkdir(exist_ok=True)
     windows = MemoryWindows(window)

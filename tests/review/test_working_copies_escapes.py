@@ -1,4 +1,4 @@
-"""No way leads from a working copy to the person's repository or files without somebody being told."""
+"""No way leads from a working copy to the person's repository or files without a report."""
 
 import asyncio
 import os

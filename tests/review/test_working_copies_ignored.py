@@ -1,4 +1,4 @@
-"""What is ignored goes along as far as it is small, so that commands run in a working copy; secrets never do."""
+"""Ignored files in a working copy: copied while small, so that commands run there; secrets never are."""
 
 import os
 import subprocess

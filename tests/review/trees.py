@@ -18,7 +18,7 @@ IDENTITY = {
 
 
 def git(folder: Path, *words: str) -> str:
-    """What the person would type."""
+    """Git command as the person would type it."""
     done = subprocess.run(
         ["git", *words], cwd=folder, env={**os.environ, **IDENTITY}, capture_output=True, check=True
     )

@@ -28,13 +28,13 @@ def members(mark: str) -> list[psutil.Process]:
 
 
 def survivors(mark: str, *, seconds: float = 20) -> list[psutil.Process]:
-    """Wait until nobody carries the mark; whoever still does at the deadline."""
+    """Wait until no process carries the mark; the processes that still do at the deadline."""
     deadline = time.monotonic() + seconds
     while alive := members(mark):
         left = deadline - time.monotonic()
         if left <= 0:
             return alive
-        # In slices: a dead process may have to wait for somebody to collect it, and need not be waited for.
+        # In slices: a dead process may have to be collected by its parent, and need not be waited for.
         psutil.wait_procs(alive, timeout=min(left, 0.1))
     return []
 

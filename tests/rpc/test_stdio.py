@@ -37,7 +37,7 @@ def echo(**streams: object) -> "subprocess.Popen[bytes]":
 
 
 def finish(process: "subprocess.Popen[bytes]") -> bytes:
-    """What it said on standard error, once it has ended well."""
+    """Standard error, after it has exited successfully."""
     _, complaints = process.communicate(timeout=30)
     assert process.returncode == 0, complaints
     return complaints

@@ -1,4 +1,4 @@
-"""Which backend is used, and what each is told to do."""
+"""Choice of the sandbox backend, and the command line of each."""
 
 import sys
 from pathlib import Path

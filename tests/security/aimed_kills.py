@@ -137,7 +137,7 @@ class Round:
                 place.write_bytes(data)
 
     def judge(self, rollbacks: list[Rollback]) -> str:
-        """What a person would say of it now."""
+        """Description of the folder as a person sees it now."""
         now = seen(self._work)
         if any(is_ours(path) for path in now):
             return "litter"

@@ -27,7 +27,7 @@ def call(name: str, *words: Any) -> None:
 
 
 def read(path: Path) -> str:
-    """What a file says; an empty one tells nothing."""
+    """Text of a file; an empty one reveals nothing."""
     text = path.read_text()
     if not text:
         raise OSError(0, "empty")

@@ -96,7 +96,7 @@ class Ground:
                 swapper.kill()
 
     def intruders(self) -> list[str]:
-        """What is outside and was not put there by the test."""
+        """Files outside that the test did not put there."""
         known = {"inner": None, "file.txt": OUTSIDE, "inner/file.txt": OUTSIDE}
         expected = known | dict.fromkeys(self.more, OUTSIDE)
         found = {
@@ -333,7 +333,7 @@ def _some_file(number: int) -> str:
 
 
 class Outcome:
-    """How many tries were made, went through, were refused, and touched a file outside."""
+    """Numbers of tries that were made, succeeded, were refused, and touched a file outside."""
 
     def __init__(self) -> None:
         self.tries = self.done = self.refused = self.outside = 0

@@ -185,7 +185,7 @@ async def test_git_that_waits_for_a_pipe_is_ended_at_its_deadline(
 
 @pytest.fixture
 def hanging() -> Iterator[threading.Event]:
-    """What a drive that does not answer is waited for with."""
+    """Deadline for a drive that does not respond."""
     answer = threading.Event()
     yield answer
     answer.set()

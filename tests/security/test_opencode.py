@@ -88,7 +88,7 @@ async def test_without_a_sandbox_the_change_is_shown_and_put_back(
     after = files(work)
     stays = {".git/hooks/pre-commit", "build/planted.o"}
     assert {name: facts for name, facts in after.items() if name not in stays} == before
-    # Nobody can tell whose change it was, so the person can have it again.
+    # It is unknown whose change it was, so the person can restore it.
     assert restored["proposal"]["origin"] == "restored"
 
 

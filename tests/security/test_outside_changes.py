@@ -49,7 +49,7 @@ def files(folder: Path) -> Seen:
 async def told(
     reviews: ReviewService, work: Path, deed: Callable[[Path], object], *, git_only: bool = False
 ) -> Notice | None:
-    """What the person is told after a turn in which something does this to their folder."""
+    """Notice to the person after a turn in which something does this to their folder."""
     assert await reviews.note_files("s1", work, "Only look", git_only=git_only) == []
     deed(work)
     found: Sequence[AnyPayload] = await reviews.changed_outside("s1", work)

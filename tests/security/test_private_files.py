@@ -27,7 +27,7 @@ def mode(path: Path) -> int:
 
 
 def open_to_others(folder: Path) -> list[str]:
-    """Everything in a folder that others may touch, but for what stands in folders that nobody else can enter."""
+    """Everything in a folder that others may touch, except in folders that no other user can enter."""
     found = []
     for place, folders, files in os.walk(folder):
         found += [str(Path(place, name)) for name in (*folders, *files) if mode(Path(place, name)) & 0o077]
@@ -73,7 +73,7 @@ def test_what_others_may_touch_is_mended_and_links_are_left_alone(tmp_path: Path
 
 @pytest.fixture
 def usual_umask() -> Iterator[None]:
-    """What most systems have: others may read what nobody makes private."""
+    """Default of most systems: others may read what no program makes private."""
     before = os.umask(0o022)
     yield
     os.umask(before)

@@ -342,7 +342,7 @@ async def test_in_a_trusted_folder_a_changed_file_is_committed_through_its_filte
     assert committed(rotated, outcome.ended.commit, "changed.rot") == "olr\n"
     assert committed(rotated, outcome.ended.commit, "made.rot") == "znqr\n"
     assert committed(rotated, outcome.ended.commit, "kept.rot") == "uryyb\n"
-    assert notices(outcome.payloads) == ["changed.rot, made.rot went through a filter of this repository."]
+    assert notices(outcome.payloads) == ["changed.rot, made.rot passed through a filter of this repository."]
     assert (rotated / "edited.rot").read_text() == "my own words\n"
 
 

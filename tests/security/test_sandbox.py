@@ -1,4 +1,4 @@
-"""What a program can do in each sandbox that this kernel offers: its own work, and nothing of a long list of attacks."""
+"""Programs in each sandbox that this kernel offers: their own work succeeds, and a long list of attacks fails."""
 
 import asyncio
 import json
@@ -63,7 +63,7 @@ class House:
         (self.config / "settings.json").write_text(json.dumps({"sandbox": sandbox}))
 
     def folder(self, place: str) -> Path | None:
-        """Where a session works in one of the places."""
+        """Folder of a session in one of the places."""
         if place not in ("proposal", "worktree"):
             return None
         copies = WorkingCopies(self.state / "review" / "workplaces", self.environ, ours=self.state)
@@ -115,7 +115,7 @@ class Ground:
         return codecs.decode_json(ran.stdout, dict[str, str])
 
     def facts(self, own: Path) -> dict[str, object]:
-        """What the attacker knows."""
+        """Knowledge of the attacker."""
         house = self.house
         return {
             "real": str(house.real),
@@ -161,7 +161,7 @@ def ground() -> Iterator[Ground]:
 
 
 def refused(outcomes: dict[str, str], names: object) -> dict[str, str]:
-    """What was not refused among the named attempts."""
+    """Named attempts that were not refused."""
     return {name: outcomes[name] for name in names if outcomes[name] == "done"}  # type: ignore[attr-defined]
 
 

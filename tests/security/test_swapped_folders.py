@@ -1,4 +1,4 @@
-"""A folder that is swapped for a link between the look at a path and its use leads nobody out of the workspace."""
+"""A folder that is swapped for a link between the look at a path and its use does not lead out of the workspace."""
 
 import contextlib
 import os

@@ -28,7 +28,7 @@ PIECES = 500
 LARGE = 100_000
 SECONDS_TO_END = 30
 ROUNDS = 5_000
-"""How often the loop goes round until everything that can move has moved."""
+"""Rounds of the loop until everything that can move has moved."""
 
 
 Piece = Callable[[int], acp.SessionUpdate]

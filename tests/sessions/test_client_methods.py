@@ -25,7 +25,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 class Nothing:
-    """What is written down does not matter here."""
+    """Records nothing."""
 
     def heard(self, output: TerminalOutput) -> None: ...
 

@@ -14,7 +14,7 @@ from tests.sessions.support import FakeAgent, World, world
 
 
 async def silent(agent: FakeAgent, request: object) -> None:
-    """Nobody is asked anything here."""
+    """No question is asked here."""
 
 
 def desks_of(host: World) -> Drafts:

@@ -40,7 +40,7 @@ class Session:
 
     @property
     def problems(self) -> list[tuple[str, list[str], list[str]]]:
-        """What was told: the call, and the messages that it added and removed in its last file."""
+        """Reported problems: the call, and the messages that it added and removed in its last file."""
         updates = [payload for _, payload in self.told if isinstance(payload, ToolUpdated)]
         return [
             (one.tool_id, [each.message for each in file.added], [each.message for each in file.removed])

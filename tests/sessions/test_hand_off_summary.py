@@ -47,7 +47,7 @@ After that the person asked:
 - In progress: add a test
 - To do: update the docs
 - Unanswered question: Tabs or spaces?
-- The last turn was canceled.
+- Last turn: stopped.
 
 ## Files changed
 - src/parser.py (edited)

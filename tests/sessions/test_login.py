@@ -25,7 +25,7 @@ async def echo(agent: FakeAgent, request: acp.PromptRequest) -> None:
 
 
 def locked(host: World, *methods: acp.AuthMethod) -> None:
-    """Let the agent open no session until somebody has signed in."""
+    """Let the agent open no session before a sign-in."""
     keys: list[str] = []
 
     async def refuse() -> None:
@@ -80,7 +80,7 @@ async def test_of_several_methods_one_is_named(tmp_path: Path) -> None:
 async def test_an_agent_without_methods_says_so(tmp_path: Path) -> None:
     async with world(echo, tmp_path) as host:
         await host.start()
-        with pytest.raises(InvalidInput, match="offers no login method"):
+        with pytest.raises(InvalidInput, match="has no login method"):
             (await signing(host)).method(None)
 
 

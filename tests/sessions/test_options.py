@@ -1,4 +1,4 @@
-"""What an agent can be set to: by which names, what is refused, and what survives the loss of an agent."""
+"""Options of an agent: names, refused values, and what survives the loss of an agent."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ async def echo(agent: FakeAgent, request: acp.PromptRequest) -> None:
 
 
 def config(events: list[Event]) -> ConfigUpdated:
-    """What the log says last."""
+    """Last entry of the log."""
     return [event.payload for event in events if isinstance(event.payload, ConfigUpdated)][-1]
 
 

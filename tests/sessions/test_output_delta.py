@@ -28,7 +28,7 @@ def told(text: str) -> acp.ToolCallProgress:
 
 
 def shown(payloads: list[AnyPayload]) -> tuple[ToolPart, ...]:
-    """What a door has in the end."""
+    """Final state of a door."""
     content: tuple[ToolPart, ...] = ()
     for payload in payloads:
         match payload:

@@ -1,4 +1,4 @@
-"""Problems of a proposal beside an attached window: one list, whoever found a problem."""
+"""Problems of a proposal beside an attached window: one list of problems from both."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What the log and the doors get to know of the sandbox that an agent is in."""
+"""The sandbox of an agent in the log and at the doors."""
 
 from pathlib import Path
 

@@ -46,7 +46,7 @@ class Watcher:
         await asyncio.wait((self._task,))
 
     async def look(self, seconds: float = LOOK_SECONDS) -> list[SessionListEntry | RemovedSession]:
-        """What it is told in the next while."""
+        """Next changes that it receives."""
         self.told.clear()
         await self._door.host.clock.advance(seconds)
         return list(self.told)

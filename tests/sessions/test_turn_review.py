@@ -1,4 +1,4 @@
-"""What a turn writes down of its review, whichever way its changes reach the files."""
+"""Review events of a turn, in every review mode."""
 
 import asyncio
 from collections.abc import Sequence

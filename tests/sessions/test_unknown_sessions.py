@@ -1,4 +1,4 @@
-"""An agent that says yes to a session it does not know is told what was said, and the conversation goes on."""
+"""An agent that says yes to a session it does not know is told what was said, and the conversation continues."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ async def echo(agent: FakeAgent, request: acp.PromptRequest) -> None:
 
 
 def ways(turn: list[Event]) -> list[str]:
-    """How the agent's session was reached, each time that it was."""
+    """Ways in which the agent's session was reached, in order."""
     reached = [event.payload.agent_session for event in turn if isinstance(event.payload, StateChanged)]
     return [session.attached_by for session in reached if session is not None]
 

@@ -1,4 +1,4 @@
-"""What another process does to a store, for the tests that are about processes.
+"""Actions of another process on a store, for the tests that are about processes.
 
 Run as `python -m tests.store.programs NAME FOLDER`. A program says "ready" when it stands at the
 line, and goes when it reads a line.

@@ -54,7 +54,7 @@ def bytes_left(folder: Path, name: str = "portico.db") -> bytes:
 
 
 def modes(folder: Path) -> dict[str, int]:
-    """Who may do what with a folder and all inside it."""
+    """Permissions of a folder and everything inside it."""
     return {
         path.relative_to(folder).as_posix(): path.stat().st_mode & 0o777
         for path in (folder, *folder.rglob("*"))

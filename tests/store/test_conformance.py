@@ -1,4 +1,4 @@
-"""What every store promises, run over the ones on disk and in a database, and over the in-memory twin alike."""
+"""Promises of every store, tested on disk, in a database, and in memory."""
 
 import asyncio
 

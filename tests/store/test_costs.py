@@ -1,4 +1,4 @@
-"""What sessions cost: differences of what agents report, by day, model and session."""
+"""Costs of sessions: differences of agents' reports, by day, model and session."""
 
 import pytest
 

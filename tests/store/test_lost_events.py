@@ -30,7 +30,7 @@ async def written(folder: Path, *names: SessionId, length: int = 10) -> None:
 
 
 async def found_in(folder: Path) -> tuple[list[str], list[str]]:
-    """What the store says when it is opened, and what `verify` says then and after one more start."""
+    """Messages of the store when it is opened, and of `verify` then and after one more start."""
     store = await opened(folder)
     told = list(map(str, store.losses))
     problems = await store.verify()

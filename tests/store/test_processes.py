@@ -1,4 +1,4 @@
-"""What holds when several processes use one folder, and when one of them is killed."""
+"""Several processes in one folder, also when one of them is killed."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the store on disk promises beyond the port: who may read it, what waits, what a look costs."""
+"""Promises of the store on disk beyond the port: access, waiting, and the cost of a look."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""How Bedrock streams an answer: `converse-stream`, in the binary frames of `application/vnd.amazon.eventstream`."""
+"""Streamed answer of Bedrock: `converse-stream`, in the binary frames of `application/vnd.amazon.eventstream`."""
 
 import json
 import struct

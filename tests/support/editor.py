@@ -123,7 +123,7 @@ class Editor:
 
 
 def said(messages: list[Json], session_id: str | None = None) -> str:
-    """What the agent said in these messages, in one session or in all."""
+    """Text of the agent in these messages, in one session or in all."""
     text = ""
     for message in messages:
         params = message.get("params", {})

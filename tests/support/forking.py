@@ -43,7 +43,7 @@ def heard(line: socket.socket) -> int:
 
 
 def serve(line: socket.socket) -> int:
-    """Until nobody is there any more, or in a new process: its exit code."""
+    """Runs until the caller is gone, or in a new process: its exit code."""
     while True:
         length, streams, _, _ = socket.recv_fds(line, 4, 3)
         if not length:
@@ -61,7 +61,7 @@ def serve(line: socket.socket) -> int:
 
 
 def _run(order: bytes, streams: list[int]) -> int:
-    """What the program does from its first line on, in its own folder and surroundings."""
+    """Run of the program from its first line on, in its own folder and environment."""
     from portico.cli.main import main
 
     wanted = json.loads(order)

@@ -23,13 +23,13 @@ class FrameWatch:
         self._problems: list[FrameProblem] = []
 
     def connection(self, transport: Transport, handler: RpcHandler, **options: Any) -> RpcConnection:
-        """What ends call to make their connection, with one more pair of eyes on it."""
+        """Factory of connections with an extra observer."""
         role: Side = "agent" if isinstance(handler, AgentSideConnection) else "client"
         options["tap"] = self._watching(role, options.get("tap"))
         return RpcConnection(transport, handler, **options)
 
     def take_problems(self) -> list[FrameProblem]:
-        """What was found wrong up to now; whoever takes it answers for it."""
+        """Problems found so far; the caller that takes them is responsible for them."""
         taken, self._problems = self._problems, []
         return taken
 

@@ -80,7 +80,7 @@ class Wire:
                     self._take(json.loads(line))
 
     async def check(self) -> None:
-        """Ask something across, and wait for the answer: whoever answers is alive."""
+        """Ask something across, and wait for the answer: a peer that answers is alive."""
         self._checks += 1
         name = f"alive-{id(self)}-{self._checks}"
         answered = self._awaited[name] = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""How Google streams an answer: `streamGenerateContent` as server-sent events.
+"""Streamed answer of Google: `streamGenerateContent` as server-sent events.
 
 A call comes whole, with its arguments as an object. One whose arguments are no object never leaves
 Google: the answer ends with MALFORMED_FUNCTION_CALL instead.

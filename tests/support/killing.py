@@ -28,7 +28,7 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How long a whole turn takes on this machine, and how much it prints."""
+    """Duration of a whole turn on this machine, and size of its output."""
 
     first_byte: float
     last_byte: float
@@ -36,7 +36,7 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 def choose(chance: random.Random, phase: str, pace: Pace) -> Moment:
-    """A moment of a phase. They overlap: nobody knows how fast the machine is just then."""
+    """A moment of a phase. They overlap, since the speed of the machine is unknown."""
     match phase:
         case "starting":
             return Moment(phase, seconds=chance.uniform(0, 1.1 * pace.first_byte))

@@ -1,4 +1,4 @@
-"""How each language streams the same answer: OpenAI's chat completions and responses, Anthropic's messages.
+"""The same streamed answer in each wire format: OpenAI's chat completions and responses, Anthropic's messages.
 
 Those of Google and Bedrock are in modules of their own.
 """

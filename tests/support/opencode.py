@@ -20,7 +20,7 @@ def opencode_command() -> str:
 
 
 def opencode_environ(endpoint: ModelEndpoint) -> dict[str, str]:
-    """Variables that let OpenCode ask nobody but the endpoint, and no person before it does something."""
+    """Variables that let OpenCode call only the endpoint, and act without asking a person."""
     model = {
         "npm": "@ai-sdk/openai-compatible",
         "name": "Scripted",

@@ -96,7 +96,7 @@ class PostgresServer:
 
 
 def _as_user() -> list[str]:
-    """PostgreSQL refuses to run as root. In a user namespace that maps nobody it does not see that it does."""
+    """PostgreSQL refuses to run as root. In a user namespace without a mapping it cannot see that."""
     return ["unshare", "--user"] if os.geteuid() == 0 else []
 
 

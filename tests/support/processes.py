@@ -54,7 +54,7 @@ def child_scripts(script: Path) -> list[int]:
 
 
 def survivors(mark: str, *, seconds: float = 20) -> list[psutil.Process]:
-    """Wait until nobody carries the mark; whoever still does at the deadline."""
+    """Wait until no process carries the mark; the processes that still do at the deadline."""
     deadline = time.monotonic() + seconds
     while (alive := members(mark)) and (left := deadline - time.monotonic()) > 0:
         wait_for_death(alive, seconds=left)
@@ -62,7 +62,7 @@ def survivors(mark: str, *, seconds: float = 20) -> list[psutil.Process]:
 
 
 def wait_for_death(processes: Sequence[psutil.Process], *, seconds: float) -> list[psutil.Process]:
-    """Whoever is still alive at the deadline. The dead need not be waited for until somebody collects them."""
+    """Processes still alive at the deadline. Dead ones are not waited for until they are collected."""
     deadline = time.monotonic() + seconds
     while (alive := [process for process in processes if lives(process)]) and time.monotonic() < deadline:
         time.sleep(LOOK_AGAIN)

@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def seconds_used() -> float:
-    """What this process and all below it have used so far."""
+    """Processor time of this process and its children so far."""
     return sum(_ticks(process) for process in _tree(os.getpid())) / _TICKS
 
 

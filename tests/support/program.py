@@ -52,7 +52,7 @@ class Ran:
 
     @property
     def complaint(self) -> list[str]:
-        """What a person reads on standard error."""
+        """Standard error as a person reads it."""
         return self.err.splitlines()
 
 
@@ -189,7 +189,7 @@ class Portico:
             return await store.read(SessionId(session_id), after_seq=0, limit=1_000_000)
 
     def leases(self) -> int:
-        """How many rights are held: one for each open session, one for each folder in use."""
+        """Number of held leases: one for each open session, one for each folder in use."""
         return sum(1 for lock in (self.state / "leases").glob("*.lock") if lock.stem != "gate")
 
     def close(self) -> None:

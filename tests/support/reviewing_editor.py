@@ -112,7 +112,7 @@ class Turn:
 
     @property
     def verdict(self) -> str:
-        """What was said of the last proposal in the end."""
+        """Final message about the last proposal."""
         return str(self._updates("tool_call_update")[-1]["content"][0]["content"]["text"])
 
     @property

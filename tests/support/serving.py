@@ -27,7 +27,7 @@ class Replied(msgspec.Struct, frozen=True):
 
 
 class Server:
-    """What `server.json` leads to."""
+    """Server that `server.json` leads to."""
 
     def __init__(self, portico: Portico) -> None:
         self.portico = portico

@@ -33,7 +33,7 @@ class Spoken(msgspec.Struct, frozen=True, rename={"sender": "from"}):
 
 
 def read_conversation(lines: bytes) -> list[Spoken]:
-    """What a client printed, with every message held against the official schema."""
+    """Output of a client, with every message checked against the official schema."""
     spoken = [codecs.decode_json(line, Spoken) for line in lines.splitlines()]
     checker = FrameChecker(SCHEMA)
     for one in spoken:

@@ -22,7 +22,7 @@ from tests.support.forking import COMMANDS, heard
 from tests.support.program import DEADLINE, Portico, Ran, Running, ran
 
 ROOT = Path(__file__).parents[2]
-# What a pipe holds that nobody reads yet.
+# Capacity of a pipe that is not read yet.
 _MOST_STDIN = 4096
 # Variables that Python or its libraries read once, when they start.
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "TZ")

@@ -17,7 +17,7 @@ Answers = Callable[[pb.EditorRequest], Awaitable[tuple[str, Any] | None]]
 
 
 class ScriptedWindow:
-    """Keeps texts that nobody saved; whatever else it is asked, `answers` says, or nobody does."""
+    """Keeps unsaved texts; other requests are answered by `answers`, or not at all."""
 
     def __init__(self, server: Server, name: str, folders: list[str], capabilities: pb.EditorCapabilities):
         self.service = AgentServiceClient(server.url.rstrip("/"))

@@ -145,7 +145,7 @@ SIGNALS_IGNORED = re.compile(r"SigIgn:\t[0-9a-f]{12}[4-7c-f][0-9a-f]{3}")
 
 @pytest.fixture
 def orphan(tmp_path: Path) -> Iterator[Path]:
-    """Where the pid of a child goes; the child does not outlive the test."""
+    """File for the pid of a child; the child does not outlive the test."""
     path = tmp_path / "child.pid"
     yield path
     if path.exists() and psutil.pid_exists(int(path.read_text())):

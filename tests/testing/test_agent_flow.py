@@ -1,4 +1,4 @@
-"""When the scripted agent answers: early, late, twice, with an error, or after it was stopped."""
+"""Timing of the scripted agent's answers: early, late, twice, with an error, or after it was stopped."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the scripted agent asks of a person, and how one signs in to it."""
+"""Questions of the scripted agent to a person, and its sign-in."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the scripted agent can want from a client, and what it makes of the answers."""
+"""Requests of the scripted agent to a client, and its handling of the answers."""
 
 from pathlib import Path
 

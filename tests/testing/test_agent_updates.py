@@ -1,4 +1,4 @@
-"""What the scripted agent can tell a client; all of it valid ACP."""
+"""Updates of the scripted agent; all of them valid ACP."""
 
 import os
 from pathlib import Path

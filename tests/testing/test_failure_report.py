@@ -1,4 +1,4 @@
-"""What is printed of a failed test says why it failed."""
+"""The output of a failed test says why it failed."""
 
 import sys
 from pathlib import Path

@@ -24,7 +24,7 @@ NOON = 1_800_014_400_000
 
 
 class Ticking:
-    """A clock that goes a millisecond on whenever somebody looks."""
+    """A clock that advances by a millisecond at each look."""
 
     def __init__(self) -> None:
         self._now = NOON - 1
@@ -65,7 +65,7 @@ def frames(path: Path) -> list[Json]:
 
 
 def hops(path: Path, method: str | None = None, number: object = None) -> list[str]:
-    """Where the frames of a method, or with an id, went."""
+    """Ways of the frames with a method, or with an id."""
     return [
         f"{one['from']}→{one['to']}"
         for one in frames(path)

@@ -22,7 +22,7 @@ def drawn(script: Script, folder: Path, look: TraceLayout | None = None) -> str:
 
 
 def styles(script: Script, folder: Path) -> dict[str, str]:
-    """How each piece of text is shown."""
+    """Style of each piece of text."""
     file = TraceFile.open(script.write(folder / "t.jsonl"))
     return {
         text.strip(): style

@@ -32,7 +32,7 @@ def replay(trace: Path) -> str:
 
 
 def told(stream: list[Json]) -> list[tuple[str, object]]:
-    """What a turn was, but for what differs each time: the times, and the names of terminals."""
+    """A turn without the parts that differ each time: times, and names of terminals."""
     kinds = ("tool_started", "tool_completed", "permission_resolved", "plan_updated", "thinking", "result")
     parts = ("title", "success", "outcome", "entries", "text", "stopReason", "toolsUsed")
     return [

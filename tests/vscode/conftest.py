@@ -1,4 +1,4 @@
-"""What the tests in VS Code share: one VS Code, one user and one window per worker."""
+"""Fixtures of the tests in VS Code: one VS Code, one user and one window per worker."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
@@ -42,7 +42,7 @@ def own_house(tmp_path: Path) -> Iterator[House]:
 
 @pytest.fixture(scope="session")
 def extensions(tmp_path_factory: pytest.TempPathFactory, house: House, worker_id: str) -> Path:
-    """Where the extension is installed, once for all workers of a run."""
+    """Folder of the installed extension, once for all workers of a run."""
     if not VSIX.is_file():
         pytest.fail("The extension is not packed. Pack it first: make vsix")
     own = tmp_path_factory.getbasetemp()
@@ -117,7 +117,7 @@ async def open_window(profile: BrowserContext, code_server: CodeServer, house: H
 
 
 async def forget(profile: BrowserContext, address: str) -> None:
-    """What windows at an address have kept in the browser; their scripts stay."""
+    """Browser storage of windows at an address; their scripts stay."""
     page = await profile.new_page()
     tools = await profile.new_cdp_session(page)
     await tools.send("Storage.clearDataForOrigin", {"origin": address, "storageTypes": "all"})

@@ -54,7 +54,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def install(extensions: Path, environ: Mapping[str, str], *packages: Path) -> None:
-    """Put the extension, or others, into a folder, unless somebody who shares it has done so already."""
+    """Put the extension, or others, into a folder, unless another worker has done so already."""
     extensions.parent.mkdir(parents=True, exist_ok=True)
     with extensions.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -40,7 +40,7 @@ class Consumer:
         self._file = file
 
     def models(self) -> dict[str, Json]:
-        """What VS Code lists as Portico's, by id."""
+        """Models that VS Code lists as Portico's, by id."""
         return {line["id"]: line for line in self._lines("/models", {})}
 
     def ask(self, model: str, *messages: Json, tools: list[Json] | None = None) -> Generator[Json]:

@@ -1,4 +1,4 @@
-"""What a session gets from the editor window that is open on its folder, and does in it, in a real VS Code."""
+"""Sessions with an editor window open on their folder, in a real VS Code."""
 
 import re
 

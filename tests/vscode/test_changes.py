@@ -1,4 +1,4 @@
-"""What an agent proposes, in the views and the diff editor of a real VS Code."""
+"""Proposals of an agent, in the views and the diff editor of a real VS Code."""
 
 import pytest
 from playwright.async_api import expect
@@ -116,7 +116,7 @@ async def test_files_of_a_proposal_are_applied_and_discarded_one_by_one_in_the_v
     await expect(entry).to_have_count(1)
 
     async def apply() -> None:
-        """Whoever clicks while the list is drawn again is asked to click once more."""
+        """A click while the list is redrawn asks to click once more."""
         if await entry.count():
             await window.deed(entry, "Apply Proposal")
         await expect(entry).to_have_count(0, timeout=ATTEMPT_MS)

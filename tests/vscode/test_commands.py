@@ -1,4 +1,4 @@
-"""What the commands, menus and views of the extension do, in a real VS Code."""
+"""Commands, menus and views of the extension, in a real VS Code."""
 
 import re
 

@@ -23,7 +23,7 @@ from tests.vscode.workbench import OPEN_MS, Workbench
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 COUNT = 60
-# A page has the way to its extension for itself, unless somebody was there before.
+# A page has the way to its extension for itself, unless another script was there before.
 LISTENING_IN = """
 let given;
 Object.defineProperty(globalThis, "acquireVsCodeApi", {
@@ -62,7 +62,7 @@ class Line:
         self.address = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     def cut(self) -> None:
-        """At once, in the middle of whatever is said; whoever calls meanwhile hears nothing."""
+        """At once, in the middle of any message; callers get no answer."""
         self._is_cut = True
         for end in self._ends:
             end.transport.abort()
@@ -145,7 +145,7 @@ async def crash(page: Page) -> None:
     tools = await page.context.new_cdp_session(page)
     async with page.expect_event("crash"):
         dying = asyncio.create_task(tools.send("Page.crash"))
-    # Nobody is left to answer.
+    # No process is left to answer.
     dying.cancel()
     await page.close()
 
@@ -163,7 +163,7 @@ async def test_a_browser_tab_that_dies_comes_back_with_the_session_that_was_in_f
     session_id = await window.session_id()
     await chat.tell(say("Second."))
     again = Workbench(await window.page.context.new_page())
-    # Unlike a person's click, this lets nobody say goodbye.
+    # Unlike a person's click, this closes no connection properly.
     await window.page.close(run_before_unload=False)
     window.page = again.page
     await again.open(code_server.address, house.workspace)
@@ -177,7 +177,7 @@ async def test_a_proposal_is_applied_by_the_window_that_is_left_when_a_tab_has_d
 ) -> None:
     file = house.workspace / "anchor.txt"
     file.write_text("rope\n")
-    # Used last, it has the edits of its folder, and nobody hears that it is gone.
+    # Used last, it has the edits of its folder, and its end is not reported.
     dying = await open_window()
     await dying.open_chat()
     await crash(dying.page)
@@ -185,7 +185,7 @@ async def test_a_proposal_is_applied_by_the_window_that_is_left_when_a_tab_has_d
 
     async def apply() -> None:
         await window.command("Portico: Apply Proposal")
-        # If the other was asked, it takes a while to be noticed that nobody is there.
+        # If the other was asked, it takes a while to notice that it is gone.
         await expect(window.notification("Portico: Changes applied.")).to_have_count(1, timeout=OPEN_MS)
 
     await persist(apply)
@@ -304,6 +304,6 @@ async def test_a_file_that_vs_code_cannot_save_is_named_and_no_file_is_changed(
 
 
 def complaints(server: CodeServer) -> int:
-    """How often the log says that a page made no sense, over all windows."""
+    """Number of log entries about invalid pages, over all windows."""
     logs = server.data.glob("logs/**/*Portico.log")
     return sum(log.read_text().count("ignored an invalid message") for log in logs)

@@ -15,7 +15,7 @@ from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 NEVER_BY_ITSELF = {"git.autorefresh": False, "git.autofetch": False}
-"""What is shown then was shown because somebody asked for it."""
+"""Anything shown then was shown on request."""
 
 
 def repository(folder: Path) -> Path:

@@ -82,7 +82,7 @@ async def keep_by_form(card: Locator, variable: str, key: str = TYPED_KEY) -> No
     field = card.get_by_role("textbox", name="Key", exact=True)
     await field.fill(key)
     await card.get_by_role("button", name="Save key").click()
-    await expect(card.get_by_text("Key saved. Agents that start from now on can use it.")).to_be_visible()
+    await expect(card.get_by_text("Key saved. Agents started from now on can use it.")).to_be_visible()
     await expect(field).to_have_value("")
 
 
@@ -95,7 +95,7 @@ async def restart(window: Workbench) -> None:
 
 
 async def forget_by_command(window: Workbench, variable: str) -> None:
-    """Which is the only one that is kept."""
+    """The key entered last is the only one that is kept."""
     labels = window.picker.locator(".monaco-list-row .label-name:visible")
 
     async def attempt() -> None:

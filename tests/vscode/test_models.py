@@ -77,7 +77,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def window(profile: BrowserContext, place: Place) -> AsyncIterator[Workbench]:
-    """A window in which somebody has begun to use Portico; what was listed before that is kept."""
+    """A window in which Portico is in use; what was listed before that is kept."""
     window = Workbench(await profile.new_page())
     await window.open(place.server.address, place.house.workspace)
     place.listed_at_first = await aside(place.consumer.models)
@@ -89,7 +89,7 @@ async def window(profile: BrowserContext, place: Place) -> AsyncIterator[Workben
 
 
 async def aside(act: Callable[..., Any], *words: Any, **more: Any) -> Any:
-    """What waits for an answer must not hold up the loop that gives it."""
+    """A wait for an answer must not block the loop that gives it."""
     return await asyncio.to_thread(act, *words, **more)
 
 

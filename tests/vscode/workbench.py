@@ -99,7 +99,7 @@ class Workbench:
         await persist(attempt)
 
     async def open_code_actions(self, wanted: Locator) -> None:
-        """What the light bulb offers at the beginning of the text, until it offers what is wanted."""
+        """Offers of the light bulb at the beginning of the text, until the wanted one is there."""
 
         async def attempt() -> None:
             await self.editor.locator(".view-line").first.click(timeout=ATTEMPT_MS)

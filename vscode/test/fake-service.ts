@@ -10,9 +10,9 @@ import { Server, type ServerState } from "../src/server/server";
 import { Observable } from "../src/observable";
 
 export interface FakeService {
-  /** Runs from the first time that somebody asks where it is. */
+  /** Runs from the first request for its address on. */
   readonly server: Server;
-  /** Loses whoever is connected, and stays. */
+  /** Drops all connections, and stays. */
   drop(): void;
   close(): void;
 }

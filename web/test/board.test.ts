@@ -96,6 +96,6 @@ test("costs, tokens and budgets in words", () => {
     { name: "maxCostUsd", valueJson: "1.0" },
     { name: "budgets", valueJson: '{"day":{"dollars":5}}' },
   ];
-  expect(budgetWords(budgetsOf(settings))).toBe("Budgets of Porter: $1.00 a turn, $5.00 a day");
+  expect(budgetWords(budgetsOf(settings))).toBe("Porter's budgets: $1.00 a turn, $5.00 a day");
   expect(budgetWords(budgetsOf([]))).toBe("");
 });

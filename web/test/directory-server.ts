@@ -16,7 +16,7 @@ export class DirectoryServer {
   readonly lists: { search: string; limit: number; afterSessionId: string }[] = [];
   /** Happens after a list is answered and before anybody watches. */
   betweenListAndWatch: () => void = () => undefined;
-  /** Happens as soon as somebody watches. */
+  /** Happens as soon as a client watches. */
   onWatch: () => void = () => undefined;
   /** Whether changes are told to those who watch. */
   tells = true;

@@ -91,7 +91,7 @@ export class MemoryServer {
     this.changed();
   }
 
-  /** Whoever it is writes a draft. */
+  /** Another client writes a draft. */
   writeDraft(draft: string, clientId: string): void {
     this.setDesk({ draft, clientId });
   }

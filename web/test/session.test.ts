@@ -435,7 +435,7 @@ describe("sending", () => {
     expect(await session.send({ text: "a".repeat(50 * 1024 * 1024), attachments: [] })).toBe(false);
     expect(session.failure.value?.message).toBe(
       "The prompt is 50 MB with attachments; the limit is 30 MB. " +
-        "Put long text in a file of the folder and mention it with @.",
+        "Put long text in a file in the folder and mention it with @.",
     );
     expect(server.called("submitPrompt")).toBe(0);
   });

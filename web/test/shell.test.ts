@@ -1,5 +1,6 @@
 // The words and choices of the frame: days, ages, and what is news.
 
+import { readFileSync } from "node:fs";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
@@ -12,6 +13,7 @@ import {
 } from "../src/generated/portico/v1/agent_pb";
 import { ErrorCode, ErrorDetailsSchema, TurnState } from "../src/generated/portico/v1/events_pb";
 import { preferencesOf } from "../src/view/preferences";
+import { turnStateLabel } from "../src/view/shell/turn-state";
 import { ago, byDay, dayOf } from "../src/view/shell/relative-time";
 import { noticesBetween } from "../src/view/shell/session-notices";
 import { UNDO_MS, PendingRemovals } from "../src/view/shell/removals";
@@ -198,4 +200,13 @@ describe("problems with settings", () => {
     });
     expect(found).toEqual([]);
   });
+});
+
+it("calls the states of a turn as the glossary does", () => {
+  const glossary = readFileSync(new URL("../../docs/glossary.md", import.meta.url), "utf8");
+  const rows = [...glossary.matchAll(/^\| `(\w+)` \| ([\w ]+) \|$/gm)];
+  expect(rows).toHaveLength(10);
+  for (const [, state = "", label] of rows) {
+    expect(turnStateLabel(TurnState[state.toUpperCase() as keyof typeof TurnState])).toBe(label);
+  }
 });

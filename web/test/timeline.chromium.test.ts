@@ -174,7 +174,7 @@ describe("an answer that grows", () => {
       await page.evaluate(() => window.timeline.session?.loadEarlier());
       await page.waitForFunction(() => document.querySelector(".p-preparing") === null);
     }
-    // What is being prepared has the words too, and nobody sees it yet.
+    // The prepared page has the words too, and is not visible yet.
     await page.waitForFunction(
       () =>
         document.querySelector(".p-preparing") === null &&

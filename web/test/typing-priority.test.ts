@@ -1,4 +1,4 @@
-// What waits for a picture gives way to whoever types, and is not forgotten.
+// What waits for a picture gives way to typing, and is not forgotten.
 
 import { beforeEach, describe, expect, test } from "vitest";
 import { TypingPriority } from "../src/gateway/typing-priority";

@@ -29,7 +29,7 @@ TODOS = "_portico/todos"
 """The person's list of things to do, for an agent that takes it."""
 
 STOP_TOOL = "_portico/stop_tool"
-"""Asks the chain to end one tool call that it has marked as stoppable. The turn goes on."""
+"""Asks the chain to end one tool call that it has marked as stoppable. The turn continues."""
 
 Scope = Literal["once", "session", "always"]
 DecisionSource = Literal["deny_rule", "read_only", "approval", "allow_rule", "bypass"]

@@ -95,7 +95,7 @@ async def _npm(words: tuple[str, ...], folder: Path, environ: Mapping[str, str],
         said = os.fsdecode(errors).strip().splitlines()[-_LAST_LINES:]
         raise StoreFailed(
             f"npm {words[0]} failed: {' '.join(said) or f'exit code {npm.exit_code}'}",
-            suggestion="See whether the npm registry can be reached from here.",
+            suggestion="Check whether this machine can reach the npm registry.",
         )
     return os.fsdecode(output)
 

@@ -158,7 +158,7 @@ class AgentRegistry:
         """The agent of an existing session, ready to start.
 
         One of the settings, or of Portico's own, may be started otherwise by now. One that was given by its command
-        is named after its program, and goes on as that command for as long as that is there: of the same name may
+        is named after its program, and continues as that command for as long as that is there: of the same name may
         be quite another program.
         """
         named_after_program = bool(command) and PurePath(command[0]).stem == name and name not in self._custom

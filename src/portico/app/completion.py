@@ -19,7 +19,7 @@ from portico.porter.models.model import (
 from portico.porter.models.spending_limit import NoSpendingLimit
 from portico.porter.setup import PorterSetup
 
-_CUT = "The answer was cut: it reached the limit of what the model may say at once."
+_CUT = "The answer was cut off: it reached the model's output limit."
 
 
 def ready_models(setup: PorterSetup) -> tuple[Sequence[ModelEntry], str]:

@@ -34,7 +34,7 @@ SetupFor = Callable[[EvaluationTask], PorterSetup]
 
 
 class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How often each task is run, for how long a turn may last, and how many tasks run at once."""
+    """Repetitions of each task, time limit of a turn, and number of tasks at once."""
 
     repetitions: int = 1
     turn_seconds: float = 600.0

@@ -69,7 +69,9 @@ class PreparedRun:
             run.model = default_model(self.filled.settings.model, self._environ)
         self._warnings += run.warnings
         if has_cost_limit and agent != "porter":
-            self._warnings.append(f"The agent {agent} keeps its own accounts: the cost limit is not checked.")
+            self._warnings.append(
+                f"The agent {agent} manages its own costs, so the cost limit is not checked."
+            )
         provenance = run.provenance(agent=agent, session_id=session_id, trace_id=trace_id)
         if self.output is not None and text.strip():
             self.written = self.output.write(text, provenance)

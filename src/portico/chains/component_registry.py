@@ -74,7 +74,7 @@ class ComponentRegistry:
     def __init__(self, built_in: Mapping[str, BuiltInComponent]) -> None:
         self._built_in = built_in
         self.failures: dict[tuple[Path, str], str] = {}
-        """Why the last chain of a workspace had to leave a component out."""
+        """Reason why the last chain of a workspace left a component out."""
         self._made: dict[str, Component] = {}
 
     def choices(self, settings: Settings, switches: ComponentSwitches) -> list[ComponentChoice]:

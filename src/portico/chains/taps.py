@@ -1,6 +1,6 @@
 """Taps that write the frames of a connection to files, and the trace file that `--trace` names.
 
-And the trace of its chains, if it was asked for.
+And the trace of its chains, if requested.
 """
 
 import os

@@ -81,7 +81,7 @@ class RemoteChain:
             try:
                 return await self._shake_hands()
             except OSError as error:
-                # Where nothing listens from the start, that is told at once.
+                # If nothing listens from the start, that is reported at once.
                 is_first = self._id is None and not isinstance(error, HandshakeLost)
                 if is_first or loop.time() + pause > deadline:
                     raise
@@ -157,7 +157,7 @@ class RemoteChain:
         try:
             await self._link.run(socket, after)
         except ReplayGone as error:
-            raise RemoteRefused(f"The server has lost messages of this connection: {error}") from error
+            raise RemoteRefused(f"The server lost messages of this connection: {error}") from error
         except OSError:
             pass  # The same as a socket that ended.
         finally:
@@ -188,7 +188,8 @@ def connect(url: str, environ: Mapping[str, str]) -> int:
         asyncio.run(serve())
     except OSError as error:
         raise RemoteRefused(
-            f"Nothing answers at {url}: {error}", suggestion="Start it there with: portico serve"
+            f"Cannot connect to {url}: {error}",
+            suggestion="Check the address, or start the server there with: portico serve",
         ) from error
     return 0
 

@@ -1,4 +1,4 @@
-"""`portico approvals`: list and revoke permission grants that were kept for good."""
+"""`portico approvals`: list and revoke permanent permission grants."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from portico.doors.terminal.sanitizer import clean_line
 
 
 def run(arguments: Sequence[str]) -> int:
-    group = CommandGroup("approvals", "Permission grants that were kept for good.")
+    group = CommandGroup("approvals", "Permissions that you have granted permanently.")
     group.add("list", "list the grants", _list)
     revoke = group.add("revoke", "revoke a grant", _revoke, hint="See their IDs with: portico approvals list")
     revoke.add_argument("id", metavar="ID", help="grant (ID or unique prefix)")
@@ -23,7 +23,7 @@ def run(arguments: Sequence[str]) -> int:
 def _list(flags: argparse.Namespace) -> int:
     found = list(_approvals().list())
     if not found and not flags.api:
-        print("Nothing is allowed for good.")
+        print("No permissions have been granted permanently.")
         return 0
     _print(found, "", api=flags.api)
     return 0

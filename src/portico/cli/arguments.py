@@ -131,7 +131,7 @@ def by_prefix(names: Iterable[str], prefix: str, what: str, *, hint: str) -> str
         name for name in names if prefix and name.startswith(prefix)
     ]
     if len(found) != 1:
-        problem = f"Several {what}s begin with {prefix}." if found else f"There is no {what} {prefix}."
+        problem = f'Several {what}s begin with "{prefix}".' if found else f'Unknown {what} "{prefix}".'
         raise InvalidInput(problem, suggestion=hint)
     return found[0]
 

@@ -41,7 +41,7 @@ class KeyStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CheckedKey(msgspec.Struct, frozen=True):
-    """What a provider says of its key."""
+    """Answer of a provider about its key."""
 
     provider: str
     variable: str
@@ -60,8 +60,10 @@ def run(arguments: Sequence[str]) -> int:
     ):
         parser = group.add(name, summary, action, hint=_SEE_STATUS)
         parser.add_argument("provider", metavar="PROVIDER", help="provider, such as anthropic")
-    check = group.add("check", "ask the providers about their keys; one that is refused is removed", _check)
-    check.add_argument("provider", metavar="PROVIDER", nargs="?", help="provider to ask (default: all)")
+    check = group.add("check", "check the keys with their providers; rejected keys are removed", _check)
+    check.add_argument(
+        "provider", metavar="PROVIDER", nargs="?", help="provider to check with (default: all)"
+    )
     configure_log()
     return group.run(arguments)
 
@@ -97,7 +99,7 @@ def _check(flags: argparse.Namespace) -> int:
         for one in found:
             print(f"{_MARKS[one.verdict]} {one.provider}  {one.detail or 'accepted'}")
         if not found:
-            print("There are no keys.")
+            print("No keys are stored.")
     # After the person was told.
     refused = sorted({one.variable for one in found if one.verdict == "refused" and one.source == "keyring"})
     for variable in refused:
@@ -114,7 +116,7 @@ def _keyed_provider(name: str) -> ModelProvider:
     if not provider.key_variables:
         raise InvalidInput(
             f"{provider.name} needs no key.",
-            suggestion=f"Use it at once: portico models use {provider.name}:MODEL",
+            suggestion=f"Use it directly: portico models use {provider.name}:MODEL",
         )
     return provider
 
@@ -181,7 +183,7 @@ def _logout(flags: argparse.Namespace) -> int:
 
 def _ask_key(provider: ModelProvider) -> str:
     if sys.stdin.isatty():
-        key = getpass.getpass(f"Key of {provider.name} (nothing is shown): ")
+        key = getpass.getpass(f"Key of {provider.name} (input is hidden): ")
     else:
         key = sys.stdin.read(_MAX_KEY + 1)
     if not key.strip():

@@ -33,7 +33,7 @@ from portico.sessions.board import BoardCard, SessionBoard
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.session_list import MOST_WATCHED, RemovedSession, SessionList
 
-_DESCRIPTION = """Show all sessions of all agents, by what they need: asking, working, to review, done.
+_DESCRIPTION = """Show all sessions of all agents, by state: waiting for you, working, to review, done.
 
   portico board
   portico board --cwd ~/project

@@ -203,7 +203,7 @@ class Chat:
         await self._chosen.conversation.close()
         self._chosen = await self._sessions.reopen(self._chosen.session_id)
         self._seen = self._chosen.after_seq
-        print("portico: your server has ended; the chat continues without it.", file=sys.stderr)
+        print("portico: the server has stopped; the chat continues without it.", file=sys.stderr)
 
     async def _connect(self) -> None:
         """Start the agent while the person types. Failures are reported by the first turn."""
@@ -271,7 +271,7 @@ class Chat:
                 await self._show_last_turn()
             case commands.HAND_OFF:
                 if not rest:
-                    suggestion = f"See which there are with: {commands.AGENT}"
+                    suggestion = f"List them with: {commands.AGENT}"
                     raise InvalidInput(f"{commands.HAND_OFF} needs an agent.", suggestion=suggestion)
                 await self._hand_off(rest)
             case commands.COMPACT if not self._agent_has(commands.COMPACT):
@@ -320,7 +320,7 @@ class Chat:
             seen = event.seq
             if isinstance(event.payload, Notice):
                 print(f"  {notice_text(event.payload)}")
-        print("  Your next prompt brings a summary of it.")
+        print("  Your next prompt includes a summary of it.")
         return seen
 
     async def _show_last_turn(self) -> None:

@@ -30,7 +30,7 @@ DESCRIPTION = """Chat with an agent in the terminal.
 /tour shows the last tour of the agent step by step, /tour keep keeps it as a CodeTour file.
 /handoff AGENT continues with another agent, in a new session that gets a summary of this one.
 /exit leaves the chat; the session is kept. Ctrl-C stops a turn, a second one ends the agent.
-Ctrl-\\ stops one research in a package; the turn goes on.
+Ctrl-\\ stops one research in a package; the turn continues.
 """
 OPTIONS, MODEL, COMPONENTS, TODOS = "/options", "/model", "/components", "/todos"
 NEW, CLEAR, AGENT, RESUME, SESSIONS = "/new", "/clear", "/agent", "/resume", "/sessions"
@@ -59,9 +59,7 @@ async def run_model(name: str, conversation: ClientSession, store: Store, sessio
     """Show the models of the agent, or choose one; returns the lines to print."""
     await conversation.connect()
     if not any(option.category == MODEL_CATEGORY for option in await _current(store, session_id)):
-        raise InvalidInput(
-            "The agent offers no choice of model.", suggestion="It may have a setting of its own."
-        )
+        raise InvalidInput("The agent offers no choice of model.", suggestion="It may have its own setting.")
     if name:
         await conversation.set_option(MODEL_CATEGORY, name)
     options = [one for one in await _current(store, session_id) if one.category == MODEL_CATEGORY]
@@ -80,7 +78,7 @@ async def run_components(words: str, conversation: ClientSession) -> list[str]:
         raise InvalidInput(f"{COMPONENTS} {name} needs on or off.", suggestion=example)
     await conversation.switch_component(name, on=on)
     lines = component_lines(one for one in await conversation.components() if one.name == name)
-    return [*lines, "The agent has it from the next prompt on." if on else "The next prompt is without it."]
+    return [*lines, "It is on from the next prompt on." if on else "It is off from the next prompt on."]
 
 
 async def run_todos(

@@ -18,7 +18,7 @@ from portico.sessions.lookup import find_session
 
 _LISTED = 20
 _NO_OTHER = "There is no other session in this folder."
-# Flags that name a session or an agent; a chat that goes on elsewhere leaves them behind.
+# Flags that name a session or an agent; a chat that continues elsewhere drops them.
 _UNNAMED = {"session": None, "go_on": False, "agent_session": None, "agent": None, "agent_command": None}
 
 
@@ -93,7 +93,7 @@ class ChatSessions:
         return [*lines, f"Start a session with one: {AGENT} NAME. To bring a summary along: {HAND_OFF} NAME"]
 
     async def leave(self, left: SelectedSession, *, empty: bool) -> None:
-        """Leave a session for good; a new one without a prompt is deleted."""
+        """Leave a session permanently; a new one without a prompt is deleted."""
         await left.conversation.close()
         if empty and left.new:
             await self._host.service.delete(left.session_id)

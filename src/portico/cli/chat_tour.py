@@ -60,7 +60,7 @@ async def _last_tour(store: Store, session_id: SessionId) -> Tour:
             break
         before = events[0].seq
     raise InvalidInput(
-        "There is no tour in this session.", suggestion="Ask the agent to explain something in a tour."
+        "This session has no tour.", suggestion="Ask the agent to explain something in a tour."
     )
 
 
@@ -69,7 +69,7 @@ def _keep(tour: Tour, workspace: Path) -> str:
     path = Path(os.path.realpath(workspace)) / name
     try:
         if real_path.exists(path):
-            raise InvalidInput(f"{name} is there already.", suggestion="Rename or delete it first.")
+            raise InvalidInput(f"{name} already exists.", suggestion="Rename or delete it first.")
         real_path.replace_content(path, to_code_tour(tour))
     except OSError as error:
         raise InvalidInput(f"{name} cannot be written: {error.strerror}.") from error

@@ -29,7 +29,7 @@ class ListedCheckpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 def run(arguments: Sequence[str]) -> int:
-    group = CommandGroup("checkpoints", "Your files as they were before each turn.")
+    group = CommandGroup("checkpoints", "Snapshots of your files, taken before each turn.")
     listing = group.add("list", "list the checkpoints of a session, newest first", _on_session(_list))
     listing.add_argument("--all", action="store_true", help=f"all of them, not only the newest {_LISTED}")
     diff = group.add("diff", "show what changed since a checkpoint", _on_session(_diff), hint=_SEE_LIST)

@@ -38,7 +38,7 @@ class ListedServer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     packages: list[str] = []
     """Packages that would be installed."""
     reason: str = ""
-    """Why it cannot be used here."""
+    """Reason why it cannot be used here."""
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -32,7 +32,7 @@ _CLOSING_GRACE = 1.0
 
 
 def run(arguments: Sequence[str]) -> int:
-    group = CommandGroup("components", "What Portico adds between you and every agent.", examples=_EXAMPLES)
+    group = CommandGroup("components", "Capabilities that Portico adds for every agent.", examples=_EXAMPLES)
     listed = group.add("list", "list the components of a folder, their state and the reason", _list)
     listed.add_argument("--cwd", metavar="DIR", default=".", help="folder to look at (default: this one)")
     listed.add_argument("--agent", metavar="NAME", help="agent to start with its chain, and to look at")

@@ -1,4 +1,4 @@
-"""`portico conformance`: tries the rules of ACP on a program and reports which it keeps."""
+"""`portico conformance`: tests whether a program follows ACP."""
 
 import argparse
 import asyncio
@@ -66,25 +66,23 @@ def run(arguments: Sequence[str]) -> int:
     words = list(arguments)
     command = words[words.index("--") + 1 :] if "--" in words else []
     own = words[: words.index("--")] if "--" in words else words
-    group = CommandGroup("conformance", "Rules of ACP, tried on a program.", examples=_EXAMPLES)
-    agent = group.add(
-        "agent", "try the rules for agents on a command, which comes after --", partial(_test_agent, command)
+    group = CommandGroup(
+        "conformance", "Conformance tests for ACP agents, clients and proxies.", examples=_EXAMPLES
     )
+    agent = group.add("agent", "test an agent; its command comes after --", partial(_test_agent, command))
     client = group.add(
         "client",
-        "try the rules for clients on a command, which comes after --",
+        "test a client; its command comes after --",
         partial(_test_client, command),
     )
-    proxy = group.add(
-        "proxy", "try the rules for proxies on a command, which comes after --", partial(_test_proxy, command)
-    )
+    proxy = group.add("proxy", "test a proxy; its command comes after --", partial(_test_proxy, command))
     for parser in (agent, client, proxy):
         _add_flags(parser)
     _add_agent_flags(agent)
     client.add_argument(
         "--cancel-signal",
         choices=_CANCEL_SIGNALS,
-        help="signal that has the client cancel its turn (default: its script does)",
+        help="signal that makes the client cancel its turn (default: its script does)",
     )
     proxy.add_argument(
         "--dialect", choices=DIALECTS, default=DIALECTS[0], help="spelling of the methods of proxies"
@@ -183,7 +181,7 @@ def _require_testable(command: Sequence[str], flags: argparse.Namespace) -> None
     if flags.protocol_version != 1:
         raise InvalidInput(
             f"There are no cases for version {flags.protocol_version} of ACP, which is a draft.",
-            suggestion="Leave out --protocol-version to try the rules of version 1.",
+            suggestion="Leave out --protocol-version to test version 1.",
         )
     if not command:
         raise InvalidInput(
@@ -237,9 +235,9 @@ def _print_summary(done: Run) -> None:
     print(f"\n{', '.join(counts)}, in {done.seconds:.1f} s.")
     advice = sum(result.status == "failed" and result.level is Level.ADVISORY for result in done.results)
     if done.conforms:
-        print("Every mandatory rule and every announced capability that could be tried is kept.")
+        print("Conformant: every mandatory rule and announced capability that could be tested is met.")
         if advice:
-            print(f"Advice that is not followed: {advice}.")
+            print(f"Recommendations not followed: {advice}.")
     else:
         against = [result.id for result in done.results if result.counts_against]
         print(f"Not conformant: {', '.join(against)}.")

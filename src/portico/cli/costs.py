@@ -25,7 +25,7 @@ _DEFAULT_SINCE = "30d"
 def run(arguments: Sequence[str]) -> int:
     parser = CommandParser("costs", _DESCRIPTION)
     parser.add_argument(
-        "--by", choices=get_args(SpendingGrouping), default="day", help="what to group by (default: day)"
+        "--by", choices=get_args(SpendingGrouping), default="day", help="grouping (default: day)"
     )
     parser.add_argument(
         "--since",

@@ -11,7 +11,7 @@ from portico.components.memory.user_notes import UserNotes
 from portico.config.paths import config_folder
 from portico.doors.terminal.sanitizer import clean, clean_line
 
-_DESCRIPTION = "Notes that agents keep for later sessions: of this folder, and yours for all folders."
+_DESCRIPTION = "Notes that agents keep for later sessions, for this folder and for all your folders."
 
 
 def run(arguments: Sequence[str]) -> int:

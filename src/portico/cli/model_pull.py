@@ -73,7 +73,7 @@ def remove(flags: argparse.Namespace) -> int:
     if flags.api:
         print_json(model=f"{OFFLINE}:{file.name}", removed=size > 0, size=size)
     elif size:
-        print(f"Deleted {file.name}: {size_text(size)} are free again.")
+        print(f"Deleted {file.name}: {size_text(size)} freed.")
     else:
         print(f"{file.name} was not on this machine.")
     return 0

@@ -112,9 +112,7 @@ def _find(flags: argparse.Namespace) -> int:
             name, _ = own_server(server.address, "openai-chat", settings.models)
             print(f"  portico models use {name}:{clean_line(server.models[0])} --address {server.address}")
     if not found:
-        print(
-            "No server of models answers on the usual ports. Name one with: portico models use --address URL"
-        )
+        print("No model server was found on the usual ports. Name one with: portico models use --address URL")
     return 0
 
 

@@ -97,13 +97,13 @@ async def _drain_node(name: str, seconds: float, *, quiet: bool) -> None:
                     await asyncio.sleep(_LOOK_SECONDS)
         except TimeoutError:
             raise AgentTimedOut(
-                f"Node {name} still has {told} open session{'s' if told != 1 else ''}. It goes on draining.",
+                f"Node {name} still has {told} open session{'s' if told != 1 else ''}. It keeps draining.",
                 suggestion=f"Wait longer with --wait, or stop their turns. Undo with: portico node resume {name}",
             ) from None
 
 
 async def _open_sessions(nodes: "DatabaseNodes", name: str) -> int | None:
-    """How many sessions a node that drains still has open; None if it is drained, or not running."""
+    """Number of open sessions of a draining node; None if it is drained, or not running."""
     node = next(node for node in await nodes.all() if node.name == name)
     return None if node.drained or not node.alive else node.sessions
 

@@ -55,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
         parser.add_argument("name", metavar="NAME", nargs=needed, help=f"package, {_NAME}")
         parser.add_argument("version", metavar="VERSION", nargs="?", default="", help="version or range")
     show.add_argument(
-        "--cwd", metavar="DIR", default=".", help="workspace whose version counts (default: this folder)"
+        "--cwd", metavar="DIR", default=".", help="workspace whose version to use (default: this folder)"
     )
     return group.run(arguments)
 
@@ -135,7 +135,7 @@ def _clean(flags: argparse.Namespace) -> int:
         if not removed:
             raise InvalidInput(
                 f"{name} {flags.version}".rstrip() + " is not in the cache.",
-                suggestion="See what is with: portico packages list",
+                suggestion="List the cached packages with: portico packages list",
             )
         for one in removed:
             cache.remove(one)

@@ -1,4 +1,4 @@
-"""`portico race`: one prompt to several agents or models, each with a proposal of its own, and a table of the results."""
+"""`portico race`: one prompt to several agents or models, each with its own proposal, and a table of the results."""
 
 import argparse
 import asyncio
@@ -29,8 +29,8 @@ _DESCRIPTION = """Send one prompt to several agents or models at once, and compa
   portico race "fix the failing test" --agent claude --agent codex --allow edit --test "pytest -q"
   portico race "shorten README.md" --agent porter --model small --model big
 
-Each has a session of its own in proposal mode, so nothing is written to your files. With --test, a copy of the
-folder gets each proposal, and the command runs there, with what the agents wrote and without a sandbox. Take what you like, from one or from several, with:
+Each gets its own session in proposal mode, so nothing is written to your files. With --test, a copy of the
+folder gets each proposal, and the command runs there, with what the agents wrote and without a sandbox. Apply what you like, from one or several, with:
   portico review apply --session ID [PATH] [--hunk ID]
 """
 _FEWEST = 2
@@ -53,8 +53,8 @@ def run(arguments: Sequence[str]) -> int:
             default=[],
             help=f"permission rule to {what}; may be repeated",
         )
-    parser.add_argument("--test", metavar="CMD", help="command that tries each result; 0 is a success")
-    parser.add_argument("--diff", action="store_true", help="print the diffs beside each other")
+    parser.add_argument("--test", metavar="CMD", help="command that tests each result (exit code 0: passed)")
+    parser.add_argument("--diff", action="store_true", help="print the diffs side by side")
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="time limit of each")
     flags = parser.parse(arguments)
     racers = list(product(flags.agent or [None], flags.model or [None]))

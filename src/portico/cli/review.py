@@ -71,7 +71,7 @@ def _group() -> CommandGroup:
     discard = group.add("discard", "discard proposed changes", _run_action)
     undo = group.add("undo", "undo the last apply", _run_action)
     revise = group.add("revise", "ask the agent to revise its proposal", _run_revise)
-    finish = group.add("finish", "end the branch or worktree of a session", _run_action)
+    finish = group.add("finish", "finish the branch or worktree of a session", _run_action)
     for parser in (show, apply, discard, undo, revise, finish):
         add_review_session_flags(parser)
         parser.add_argument(
@@ -201,9 +201,9 @@ async def _show(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewP
         else:
             view.proposal(proposal, session_id, among_others=len(proposals) > 1)
     if status.unfinished and not (flags.diff or flags.stat):
-        where = f"on the branch {status.branch}" if status.branch else "in a worktree of its own"
+        where = f"on the branch {status.branch}" if status.branch else "in its own worktree"
         view.line(f"Session {session_id} works {where}.")
-        view.line(f"  end that: portico review finish merge --session {session_id}")
+        view.line(f"  finish it with: portico review finish merge --session {session_id}")
 
 
 async def _show_problems(
@@ -329,7 +329,7 @@ async def revision_prompt(flags: argparse.Namespace, reviewed: ReviewTarget) -> 
 
 async def _confirm_discard(proposal: ProposalUpdated, chosen: Sequence[object]) -> bool:
     what = f"{len(chosen)} of its files" if chosen else proposal_labels.proposal_size(proposal)
-    return await confirm(f"Discard {what} for good?")
+    return await confirm(f"Discard {what} permanently?")
 
 
 def _conflict(applied: ApplyReport, session_id: str) -> InvalidInput:

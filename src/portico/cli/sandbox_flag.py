@@ -12,7 +12,7 @@ def add_sandbox_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=get_args(SandboxLevel),
-        help="confinement of agents by the kernel (default: the setting sandbox.level, else workspace for "
+        help="sandbox for agents (default: the setting sandbox.level, else workspace for "
         "sessions that are read-only or work in a copy)",
     )
 

@@ -136,7 +136,7 @@ def _print_address(
         )
         print(msgspec.json.encode(serving).decode(), flush=True)
     elif flags.detach and not flags.open:
-        print(f"Portico {'already serves' if reused else 'serves'} at {record.url}", flush=True)
+        print(f"Portico {'is already running' if reused else 'is running'} at {record.url}", flush=True)
     else:
         print(f"Portico: {record.url}#token={token}", flush=True)
     if flags.open:

@@ -114,13 +114,13 @@ def add_session_flags(parser: CommandParser) -> None:
         dest="budget_usd",
         metavar="USD",
         type=_dollars,
-        help="cost limit of a turn of Porter, for this run (default: the setting maxCostUsd)",
+        help="cost limit of a Porter turn, for this run (default: the setting maxCostUsd)",
     )
     parser.add_argument(
         "--budget-tokens",
         metavar="COUNT",
         type=_tokens,
-        help="token limit of a turn of Porter, such as 200k",
+        help="token limit of a Porter turn, such as 200k",
     )
     add_chain_flags(parser)
     parser.add_argument("--wait", action="store_true", help="wait until the session and its folder are free")

@@ -78,7 +78,7 @@ def run(arguments: Sequence[str]) -> int:
     handoff.add_argument(
         "--mode", choices=get_args(ReviewMode), help="review mode of the new session (default: the same)"
     )
-    delete = group.add("delete", "delete a session for good", _on_host(_delete), hint=_SEE_LIST)
+    delete = group.add("delete", "delete a session permanently", _on_host(_delete), hint=_SEE_LIST)
     _add_session(delete)
     delete.add_argument(
         "--yes", action="store_true", help="no confirmation, and open proposals are discarded"
@@ -173,7 +173,7 @@ async def _hand_off(host: Host, flags: argparse.Namespace) -> int:
     else:
         name = continuation.session_id
         print(f"Continued as {name} with {continuation.agent}, review mode {continuation.mode}.")
-        print(f"Its first prompt brings the summary. Continue it with: portico chat --session {name}")
+        print(f"Its first prompt includes the summary. Continue it with: portico chat --session {name}")
     return 0
 
 
@@ -185,7 +185,7 @@ async def _delete(host: Host, flags: argparse.Namespace) -> int:
             await host.service.check_delete(summary.session_id)
         except InvalidInput as warning:
             print(f"{warning.message} {warning.suggestion}")
-        if not await confirm(f"Delete “{summary.title or summary.session_id}” for good?"):
+        if not await confirm(f"Delete “{summary.title or summary.session_id}” permanently?"):
             print("Nothing was deleted.")
             return 0
     await host.service.delete(summary.session_id, discard_proposals=flags.yes or confirming)

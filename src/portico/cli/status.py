@@ -16,7 +16,7 @@ from portico.config.server_files import ServerFiles
 from portico.domain.errors import StoreFailed
 
 _START = "portico serve --open shows the chat page; portico serve --detach only starts it."
-_ASK_DOCTOR = "Run portico doctor, and report what it says."
+_ASK_DOCTOR = "Run portico doctor and report its output."
 
 
 class ServerStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -51,9 +51,9 @@ def run(arguments: Sequence[str]) -> int:
 def _look(found: ServerState) -> tuple[ServerStatus, list[str]]:
     match found:
         case NoServer():
-            return ServerStatus(status="ok", running=False), ["No server runs.", f"  {_START}"]
+            return ServerStatus(status="ok", running=False), ["No server is running.", f"  {_START}"]
         case UnprovenServer(holder=holder):
-            words = f"A server ({holder}) starts, stops or hangs: it does not answer yet, or any more."
+            words = f"A server ({holder}) is starting, stopping or hanging: it does not respond."
             return ServerStatus(status="ok", running=False, held_by=holder), [words]
         case RunningServer():
             health = found.health()
@@ -63,7 +63,7 @@ def _look(found: ServerState) -> tuple[ServerStatus, list[str]]:
 
 def _failure_report(server: RunningServer, trouble: HealthIssue) -> FailureReport:
     failure = StoreFailed(
-        f"The server at {server.record.url} runs, and cannot use its log. {trouble.message}",
+        f"The server at {server.record.url} is running but cannot use its log. {trouble.message}",
         suggestion=trouble.suggestion,
     )
     return make_failure_report(failure, os.urandom(8).hex())
@@ -96,17 +96,19 @@ def _words(server: RunningServer, health: ServerHealth, trouble: FailureReport |
     facts = [f"process {health.pid}", f"up {elapsed_time(int(health.uptime_seconds * 1000))}"]
     if health.sessions is not None:
         sessions = "1 session" if health.sessions == 1 else f"{health.sessions} sessions"
-        facts.append(f"{sessions}, {health.active_sessions} at work")
+        facts.append(f"{sessions}, {health.active_sessions} working")
     if health.memory_bytes is not None:
         facts.append(f"{health.memory_bytes / 1e6:.0f} MB")
     words = [
-        f"Portico {server.version} serves at {server.record.url}",
+        f"Portico {server.version} is running at {server.record.url}",
         f"  {' · '.join(facts)}",
         f"  works in {health.workspace}",
         f"  logs to {log_file()}",
     ]
     if server.version != __version__:
-        words.append(f"  This is Portico {__version__}; for the same one: portico stop, then serve again.")
+        words.append(
+            f"  This is Portico {__version__}. To update the server: portico stop, then portico serve."
+        )
     if trouble is not None:
         words += [trouble.error, f"  {trouble.diagnostics.suggestion or _ASK_DOCTOR}"]
     return words

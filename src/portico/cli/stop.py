@@ -22,14 +22,14 @@ def run(arguments: Sequence[str]) -> int:
         metavar="SECONDS",
         type=seconds,
         default=STOP_SECONDS,
-        help=f"time to wait for its end (default: {STOP_SECONDS:g})",
+        help=f"time to wait (default: {STOP_SECONDS:g})",
     )
     flags = parser.parse(arguments)
     stopped = stop_server(ServerFiles(state_folder(dict(os.environ))), deadline=flags.timeout)
     if flags.api:
         print(f'{{"status":"ok","stopped":{"true" if stopped else "false"}}}')
     else:
-        print("Stopped." if stopped else "No server runs.")
+        print("Stopped." if stopped else "No server is running.")
     return 0
 
 
@@ -50,5 +50,5 @@ def _still_there(found: RunningServer | UnprovenServer, deadline: float, *, aske
     what = "was asked to stop and has not ended" if asked else "does not answer, so it could not be asked"
     return DeveloperMustAct(
         f"The server ({who}) {what} within {deadline:g} s.",
-        suggestion="Wait a little longer with --timeout, or end that process yourself.",
+        suggestion="Wait longer with --timeout, or end the process yourself.",
     )

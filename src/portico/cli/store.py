@@ -17,7 +17,7 @@ _PLACE = "a state folder, or postgresql://USER@HOST/DATABASE"
 
 
 def run(arguments: Sequence[str]) -> int:
-    group = CommandGroup("store", "The place where the log of all sessions is kept.")
+    group = CommandGroup("store", "Storage of the log of all sessions.")
     copy = group.add("copy", "copy all sessions; run it again to continue or to catch up", _copy)
     copy.add_argument("source", metavar="FROM", help=_PLACE)
     copy.add_argument("target", metavar="TO", help=_PLACE)
@@ -30,7 +30,7 @@ def _copy(flags: argparse.Namespace) -> int:
         left_out = "\n".join(f"Not copied: {problem}" for problem in report.problems)
         raise StoreFailed(
             f"{_described(report)}; left out: {len(report.problems):,}\n{left_out}",
-            suggestion="A session that went on in both places has to be kept in one of them; delete it in the other.",
+            suggestion="A session that was continued in both places can be kept in only one of them. Delete it in the other.",
         )
     if flags.api:
         print_json(**msgspec.to_builtins(report))

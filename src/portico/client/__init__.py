@@ -118,7 +118,7 @@ _MODULES = {
     "TodoItem": "portico.domain.values",
     "connect": "portico.client.connection",
 }
-"""Where each name is defined; all others are in `portico.domain.events`."""
+"""Module of each name; all others are in `portico.domain.events`."""
 
 
 # Late: commands use other modules of this package and must not pay for the HTTP client.

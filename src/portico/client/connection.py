@@ -76,7 +76,7 @@ class Client:
         return self._session(found.session)
 
     async def delete_session(self, session_id: str, *, discard_proposals: bool = False) -> None:
-        """Delete a session for good. InvalidInput if it has open proposals, unless they are to be discarded."""
+        """Delete a session permanently. InvalidInput if it has open proposals, unless they are to be discarded."""
         request = pb.ClearSessionRequest(session_id=session_id, discard_proposals=discard_proposals)
         await self._calls.call(AgentServiceClient.clear_session, request)
 
@@ -126,7 +126,7 @@ async def connect(
 
 def _given_address(url: str, token_file: str | PathLike[str] | None) -> ServerAddress:
     if not url or token_file is None:
-        raise InvalidInput("A server of another home needs both url and token_file.")
+        raise InvalidInput("To connect to a server with another home, give both url and token_file.")
     try:
         token = read_regular(Path(token_file), limit=_MAX_TOKEN_BYTES).decode("ascii").strip()
     except (OSError, ValueError) as error:

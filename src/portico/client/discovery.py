@@ -21,7 +21,7 @@ _PATIENCE = 5.0
 
 
 class NoServer(msgspec.Struct, frozen=True):
-    """No server runs."""
+    """No server is running."""
 
 
 class UnprovenServer(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class RunningServer(msgspec.Struct, frozen=True):
         pulse = self._call("GET", "/healthz")
         if pulse is None or pulse.health is None:
             raise DeveloperMustAct(
-                f"The server at {self.record.url} does not answer any more.",
+                f"The server at {self.record.url} is no longer responding.",
                 suggestion="Try again in a moment.",
             )
         return pulse.health

@@ -54,7 +54,7 @@ async def join_session(
                 return RemoteSession(service, ports, served, only_own_turns=only_own_turns)
         case UnprovenServer():
             raise SessionBusy.open_elsewhere(
-                summary.session_id, suggestion="Your server is starting or stopping: try again in a moment."
+                summary.session_id, suggestion="The server is starting or stopping. Try again in a moment."
             )
         case NoServer():
             pass

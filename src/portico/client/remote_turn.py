@@ -134,6 +134,6 @@ class RemoteTurn:
 
 def server_lost() -> ServerLost:
     return ServerLost(
-        "Your server, which had the session open, has ended.",
-        suggestion="Try again to continue here, or start it again with: portico serve",
+        "The server that had the session open has stopped.",
+        suggestion="Try again to continue here, or restart it with: portico serve",
     )

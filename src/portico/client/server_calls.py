@@ -109,5 +109,5 @@ def _raise_reported(error: ConnectError) -> NoReturn:
             kind = _KINDS[ErrorCode[reported.code.name]]
             raise kind(error.message, details=from_error_details(reported)) from error
     raise ServerLost(
-        f"Your server did not answer: {error.message}", suggestion="Check it with: portico status"
+        f"The server did not respond: {error.message}", suggestion="Check it with: portico status"
     ) from error

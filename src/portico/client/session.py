@@ -152,7 +152,7 @@ class Session:
         return (await self._calls.call(AgentServiceClient.stop_turn, request)).stopped
 
     async def stop_tool(self, tool_id: str) -> bool:
-        """End one tool call that is `stoppable`, while the turn goes on. False if it is not running."""
+        """End one tool call that is `stoppable`, while the turn continues. False if it is not running."""
         request = pb.StopToolRequest(session_id=self.id, tool_id=tool_id)
         return (await self._calls.call(AgentServiceClient.stop_tool, request)).stopped
 
@@ -233,7 +233,7 @@ class Session:
         )
         started = await self._calls.call(AgentServiceClient.hand_off_session, request)
         if started.session is None or started.session.summary is None:
-            raise SessionNotFound(f"There is no session {self.id}.")
+            raise SessionNotFound(f"Session {self.id} does not exist.")
         return Session(self._calls, from_summary(started.session.summary))
 
     async def proposals(self) -> list[ProposalUpdated]:
@@ -306,7 +306,7 @@ class Session:
             AgentServiceClient.get_session, pb.GetSessionRequest(session_id=self.id)
         )
         if found.session is None:
-            raise SessionNotFound(f"There is no session {self.id}.")
+            raise SessionNotFound(f"Session {self.id} does not exist.")
         return found.session
 
     async def _submit(self, field: str, message: object) -> None:

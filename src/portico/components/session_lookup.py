@@ -65,7 +65,7 @@ class SessionLookupProxy(McpProxy, Generic[Found]):
             try:
                 found = await within_deadline(lambda: self.look_up(opening))
             except (PorticoError, OSError, ValueError) as error:
-                log.warning("the session goes on without %s: %s", self.name, error)
+                log.warning("the session continues without %s: %s", self.name, error)
         self._latest = found
         try:
             super().from_client(message)

@@ -261,7 +261,7 @@ class Chain:
             await asyncio.get_running_loop().create_future()
 
     def _take(self, side: ChainSide, stream: FrameStream, frame: Received) -> None:
-        """Pass on a frame of one end. A request that fails here is refused, and the chain goes on."""
+        """Pass on a frame of one end. A request that fails here is refused, and the chain continues."""
         message = self._checked(side, stream, frame)
         if message is None:
             return

@@ -123,7 +123,7 @@ class ComponentNode:
             problem = error.message
         except PorticoError as error:
             problem = f"{error.message} {error.suggestion or ''}".strip()
-        except Exception as error:  # top level of a component: the chain goes on without it
+        except Exception as error:  # top level of a component: the chain continues without it
             log.exception("the component %s failed", self.name)
             problem = f"{type(error).__name__}: {error}"
         else:

@@ -114,7 +114,7 @@ class ProxyNode:
                 self._from_left.pop(message.id)(message)  # type: ignore[arg-type]
             else:
                 self._proxy.from_client(message)
-        except Exception as error:  # top level of a proxy's hook: the chain goes on without it
+        except Exception as error:  # top level of a proxy's hook: the chain continues without it
             log.exception("the proxy %s failed", self.name)
             self._contain(error, message, onward=self.send_right, back=self.send_left)
 
@@ -124,7 +124,7 @@ class ProxyNode:
                 self._from_right.pop(message.id)(message)  # type: ignore[arg-type]
             else:
                 self._proxy.from_agent(message)
-        except Exception as error:  # top level of a proxy's hook: the chain goes on without it
+        except Exception as error:  # top level of a proxy's hook: the chain continues without it
             log.exception("the proxy %s failed", self.name)
             self._contain(error, message, onward=self.send_left, back=self.send_right)
 

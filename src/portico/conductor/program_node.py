@@ -102,7 +102,7 @@ class _Hop:
 
 
 class LeaveOut(msgspec.Struct, frozen=True):
-    """How a program is left out of the chain: the report of it, and how long `initialize` waits."""
+    """Rule for leaving a program out of the chain: the report, and how long `initialize` waits."""
 
     report: Callable[[str, str], None]
     seconds: float
@@ -281,7 +281,7 @@ class ProgramNode:
             self._step_aside(leave_out, f"It did not answer initialize within {leave_out.seconds:g} s.")
 
     def _step_aside(self, leave_out: "LeaveOut", why: str) -> None:
-        """Let all messages pass; `initialize`, if it was not answered yet, goes on without the program."""
+        """Let all messages pass; `initialize`, if it was not answered yet, continues without the program."""
         self._is_left_out, self.is_starting = True, False
         leave_out.report(self.name, why)
         hello = self._start.hello

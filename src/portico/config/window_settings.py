@@ -20,7 +20,7 @@ WINDOW_HEADER = "portico-settings"
 
 
 class FolderChoices(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the settings of a folder choose in the editor. Paths are relative to the folder."""
+    """Choices of a folder's settings in the editor. Paths are relative to the folder."""
 
     agent: str | None = None
     prompt_directories: tuple[str, ...] | None = None
@@ -28,7 +28,7 @@ class FolderChoices(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class UserChoices(FolderChoices, frozen=True, kw_only=True, rename="camel"):
-    """What the user's settings choose in the editor. Paths are relative to the user's configuration folder."""
+    """Choices of the user's settings in the editor. Paths are relative to the user's configuration folder."""
 
     model: str | None = None
     review_mode: ReviewMode | None = None

@@ -24,7 +24,7 @@ PROMPT_NAMES = ("turn", "cancel", "read", "terminal", "permission", "question")
 BARRIER = "_portico/conformance/barrier"
 _BARRIER_SECONDS = 2.0
 _TURN_FRAMES = 20
-"""How many frames are shown of a turn that several cases judge."""
+"""Number of frames shown of a turn that several cases judge."""
 _CLIENT_INFO = schema.Implementation(name="portico-conformance", title="Portico", version="1")
 
 ClientKind = Literal["full", "bare"]
@@ -35,7 +35,7 @@ class TrialOptions(msgspec.Struct, frozen=True):
     """An absolute folder of the trial's own; sessions work in it."""
     prompts: Mapping[str, str]
     timeout: float
-    """How many seconds a case may take, not counting the start of the agent."""
+    """Seconds that a case may take, not counting the start of the agent."""
     start_timeout: float
     auth_method: str | None = None
     allow_logout: bool = False
@@ -54,7 +54,7 @@ class FinishedTurn(msgspec.Struct, frozen=True):
 
     @property
     def late(self) -> tuple[RecordedFrame, ...]:
-        """What came after the answer."""
+        """Messages after the answer."""
         return self.frames[self.frames.index(self.answer.frame) + 1 :]
 
 

@@ -14,7 +14,7 @@ PROTOCOL_PAGES = "https://agentclientprotocol.com/protocol/v1"
 
 
 class Level(StrEnum):
-    """How much a rule weighs: always, only if the program announces the capability, or as advice."""
+    """Level of a rule: mandatory, only if the program announces the capability, or advice."""
 
     MANDATORY = "mandatory"
     CAPABILITY = "capability"

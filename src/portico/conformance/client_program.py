@@ -47,11 +47,11 @@ class RunningClient(Protocol):
 
     @property
     def stream(self) -> ByteStream:
-        """What the agent of the client reads and writes."""
+        """Frames that the client's agent reads and writes."""
         ...
 
     def output(self) -> str:
-        """What the client printed for people, its last part."""
+        """End of the client's output for people."""
         ...
 
     def stderr_tail(self) -> str: ...
@@ -123,7 +123,7 @@ class ClientProgram:
 
 
 class AgentSocket:
-    """Where the relay of one client connects: a loopback port that wants a token."""
+    """Listener for the relay of one client: a loopback port that requires a token."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self.connected: asyncio.Future[ByteStream] = asyncio.get_running_loop().create_future()

@@ -28,7 +28,7 @@ _GREETING = schema.InitializeResponse(protocol_version=1, agent_info=_AGENT_INFO
 
 
 class AgentBehaviour(msgspec.Struct, frozen=True):
-    """What the kit does as the agent, besides keeping every turn open."""
+    """Handler of the kit as the agent, besides keeping every turn open."""
 
     greeting: schema.InitializeResponse = _GREETING
     before_greeting: Step | None = None
@@ -81,7 +81,7 @@ class ClientConnection:
 
     @property
     def capabilities(self) -> schema.ClientCapabilities:
-        """What the client announces. Blocked when it never sent `initialize`."""
+        """Capabilities of the client. Blocked if it never sent `initialize`."""
         for frame in self.dialogue.received:
             if frame.calls("initialize"):
                 request: schema.InitializeRequest = frame.params(schema.InitializeRequest)
@@ -169,7 +169,7 @@ class ClientTrial(Trial[ClientConnection]):
     ) -> None:
         super().__init__(timeout, start_timeout)
         self.patience = patience
-        """How many seconds a client has for what it does by itself, such as to end."""
+        """Seconds that a client has for its own actions, such as exiting."""
         self._subject = subject
 
     async def connect(self) -> ClientConnection:

@@ -246,7 +246,7 @@ class _LooseResponse(msgspec.Struct, frozen=True):
 
 
 def _read_loosely(line: bytes) -> Frame | None:
-    """A response with an error of the wrong shape, so that its request does not wait in vain."""
+    """A response with an error of the wrong shape, so that its request does not wait forever."""
     try:
         loose = codecs.decode_json(line, _LooseResponse)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""What every frame of a peer has to satisfy: JSON-RPC's envelope, and ACP's types for its method or result."""
+"""Rules for every frame of a peer: JSON-RPC's envelope, and ACP's types for its method or result."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -15,10 +15,10 @@ from portico.rpc.messages import RequestId
 
 Problem = tuple[RecordedFrame, str]
 Side = Literal["agent", "client"]
-"""Which program the kit received the frames from."""
+"""Program that the kit received the frames from."""
 
 _SHOWN = 5
-"""How many problems a violation names."""
+"""Number of problems that a violation names."""
 
 
 class _Envelope(msgspec.Struct, frozen=True):

@@ -52,7 +52,7 @@ async def keep_version(trial: ProxyTrial) -> None:
 
 @_PROXY.add("PORTICO-PROXY-REQUEST-001", Level.MANDATORY, _CHAINS)
 async def pass_requests_on(trial: ProxyTrial) -> None:
-    """A request that a proxy does not know reaches the agent as it is, and its result comes back as it is."""
+    """A request that a proxy does not know reaches the agent as it is, and its result is returned unchanged."""
     connection = await trial.connect()
     connection.agent[_REQUEST] = _echo
     params = {"text": "é 🏛", "number": 1.5, "list": [None, True], "_meta": {"traceparent": "00-1"}}
@@ -62,7 +62,7 @@ async def pass_requests_on(trial: ProxyTrial) -> None:
 
 @_PROXY.add("PORTICO-PROXY-REQUEST-002", Level.MANDATORY, _CHAINS)
 async def pass_errors_back(trial: ProxyTrial) -> None:
-    """An error of the agent comes back with its code, its message and its data."""
+    """An error of the agent is returned with its code, its message and its data."""
 
     async def fail(_params: Raw) -> None:
         raise RpcError(-32042, "No such thing", {"thing": 7})
@@ -94,7 +94,7 @@ async def match_answers(trial: ProxyTrial) -> None:
 
 @_PROXY.add("PORTICO-PROXY-REQUEST-004", Level.MANDATORY, _CHAINS)
 async def pass_agent_requests_on(trial: ProxyTrial) -> None:
-    """A request of the agent reaches the client, and what the client answers comes back as it is."""
+    """A request of the agent reaches the client, and the client's answer is returned unchanged."""
     connection = await trial.connect()
     params = {"value": ["a", 1]}
     answer = await connection.ask_client(_REQUEST, params)

@@ -16,7 +16,7 @@ from portico.domain import codecs
 from portico.rpc.messages import METHOD_NOT_FOUND, ConnectionLost, RpcError
 
 Dialect = Literal["proxy", "_proxy"]
-"""How a proxy spells its methods: as the protocol does now, or as it did before."""
+"""Spelling of the proxy methods: the protocol's current or former one."""
 DIALECTS: tuple[Dialect, ...] = ("proxy", "_proxy")
 ServedByAgent = Callable[[Raw], Awaitable[Any]]
 
@@ -28,7 +28,7 @@ AGENT = schema.InitializeResponse(
 
 
 class Forwarded(msgspec.Struct, frozen=True):
-    """What goes through `proxy/successor`: a message for the agent, or one from it."""
+    """Message inside `proxy/successor`: for the agent, or from it."""
 
     method: str
     params: Raw | UnsetType = UNSET

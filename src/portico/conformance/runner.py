@@ -21,7 +21,7 @@ from portico.processes.executables import CannotRun
 from portico.rpc.messages import ConnectionLost
 
 _MOST_FRAMES = 60
-"""How many frames of a case a result keeps, its last ones."""
+"""Number of last frames of a case that a result keeps."""
 
 
 AnyTrial = TypeVar("AnyTrial", bound=Trial[Any])

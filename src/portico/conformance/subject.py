@@ -18,7 +18,7 @@ class RunningSubject(Protocol):
 
     @property
     def stderr_size(self) -> int:
-        """How many bytes it wrote to standard error."""
+        """Number of bytes that it wrote to standard error."""
         ...
 
     def stderr_tail(self) -> str: ...

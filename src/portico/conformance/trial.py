@@ -1,4 +1,4 @@
-"""What the cases of one run share: a deadline, and the connections with the program under test."""
+"""State that the cases of one run share: a deadline, and the connections with the program under test."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -58,7 +58,7 @@ class Trial(Generic[Connection]):
         """Every connection of the run, in the order they were opened."""
         self._shared: Connection | None = None
         self._failure: Blocked | None = None
-        """Why the program cannot be connected to; it is not tried again."""
+        """Reason why the program cannot be connected to; it is not tried again."""
 
     @property
     def frames(self) -> list[RecordedFrame]:

@@ -93,7 +93,7 @@ class ModelServerEntry(msgspec.Struct, frozen=True):
 
 
 class ProviderCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What a provider says of a key. Name, address and variable are those for a server of the person's own."""
+    """Answer of a provider about a key. Name, address and variable are those for the person's own server."""
 
     verdict: Literal["accepted", "refused", "unknown"]
     detail: str = ""

@@ -1,4 +1,4 @@
-"""What sessions cost: money and tokens by day, agent, model, folder and session, folded from usage events."""
+"""Costs of sessions: money and tokens by day, agent, model, folder and session, folded from usage events."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -34,7 +34,7 @@ def merge_usage(before: UsageUpdated | None, now: UsageUpdated) -> UsageUpdated:
 
 
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
-    """What one session cost on one day with one model. `cost` is None if the agent tells none."""
+    """Cost of one session on one day with one model. `cost` is None if the agent reports none."""
 
     session_id: SessionId
     title: str
@@ -50,7 +50,7 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpendingTotal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a group cost in one currency."""
+    """Cost of a group in one currency."""
 
     name: str
     """The day, agent, model or folder, or the ID of the session; empty for an unknown model."""

@@ -130,7 +130,7 @@ class InvalidInput(PersonMustAct):
 
 
 class FileMissing(InvalidInput):
-    """A file that was asked for is not there."""
+    """A requested file does not exist."""
 
 
 class SessionNotFound(PersonMustAct):

@@ -176,7 +176,7 @@ class PermissionRequested(Payload, frozen=True):
 
 
 class PermissionResolved(Payload, frozen=True):
-    """The end of a permission request. `by` says who decided; `nobody` if no person could be asked."""
+    """The end of a permission request. `by` says who decided; `no one` if no person could be asked."""
 
     kind = "permission_resolved"
     request_id: str

@@ -6,7 +6,7 @@ import msgspec
 
 
 class NodeDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node says about itself when it joins. `folders` are those that it shares, under the same path, with others."""
+    """Description of a node when it joins. `folders` are those that it shares, under the same path, with others."""
 
     name: str
     address: str

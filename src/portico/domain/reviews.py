@@ -7,7 +7,7 @@ from portico.domain.values import Value
 ReviewMode = Literal["direct", "proposal", "branch", "worktree"]
 FileOperation = Literal["create", "update", "delete", "rename"]
 ProposalOrigin = Literal["turn", "tool", "restored"]
-"""Where a proposal comes from: an agent's turn, its wish to propose, or a restore that put the person's work aside."""
+"""Origin of a proposal: an agent's turn, its tool call, or a restore that set the person's work aside."""
 ProposalStatus = Literal["open", "applied", "discarded"]
 CheckpointMoment = Literal["before_turn", "after_turn", "before_apply", "before_restore", "before_branch"]
 

@@ -25,6 +25,11 @@ class TurnState(StrEnum):
     def active(self) -> bool:
         return self in _ACTIVE
 
+    @property
+    def label(self) -> str:
+        """The state in the words that every door shows; docs/glossary.md has the table."""
+        return _LABELS.get(self, self.value)
+
 
 class TurnEvent(StrEnum):
     PROMPT = "prompt"
@@ -47,6 +52,14 @@ class InvalidTransition(Exception):
 _ACTIVE = frozenset(
     {TurnState.STARTING, TurnState.RUNNING, TurnState.STREAMING, TurnState.AWAITING, TurnState.RESUMING}
 )
+_LABELS = {
+    TurnState.IDLE: "new",
+    TurnState.RUNNING: "working",
+    TurnState.STREAMING: "working",
+    TurnState.AWAITING: "waiting for you",
+    TurnState.COMPLETED: "done",
+    TurnState.CANCELED: "stopped",
+}
 _SETTLED = (TurnState.IDLE, TurnState.COMPLETED, TurnState.CANCELED, TurnState.FAILED)
 _WORKING = (TurnState.RUNNING, TurnState.STREAMING)
 

@@ -87,7 +87,7 @@ class AttachedWindow:
         self.folders = folders
         self.focused = False
         self.used = 0
-        """When the person last used it."""
+        """Time at which the person last used it."""
         self._introduction = introduction
         self._clock = clock
         self._tell = tell
@@ -251,7 +251,7 @@ class AttachedWindow:
         kind = WindowRefused if self._is_untold(request_id) else WindowLost
         return kind(
             f"The {self.name} window {how}.",
-            suggestion="Look whether it is still open and answers; reload it if not.",
+            suggestion="Check whether it is still open and responds; reload it if not.",
         )
 
 

@@ -22,7 +22,7 @@ class Advice(NamedTuple):
 
 FULL = Advice(
     "The disk that holds {path} is full, so nothing was written.",
-    "Free some space, then go on: everything recorded before is intact.",
+    "Free some space, then continue: everything recorded before is intact.",
 )
 FORBIDDEN = Advice(
     "{path} may not be written.",

@@ -107,7 +107,7 @@ class Git:
         except CannotRun as error:
             raise InvalidInput(
                 f"Git cannot be run: {error.reason}.",
-                suggestion="Install git and see that it is on PATH, or use the proposal mode.",
+                suggestion="Install git and make sure that it is on PATH, or use the proposal mode.",
             ) from error
         settings = [part for setting in self._settings for part in ("-c", setting)]
         sink = None if into is None else await asyncio.to_thread(_opened, into)
@@ -236,23 +236,23 @@ def translated(verb: str, complaint: str) -> PorticoError:
         case text if "dubious ownership" in text:
             return PermissionDenied(
                 "Git does not trust this repository, because it belongs to another user.",
-                suggestion="If you do, say so with git config --global --add safe.directory and its folder.",
+                suggestion="If you trust it, run git config --global --add safe.directory with its folder.",
             )
         case text if ".lock" in text and "exists" in text:
             return SessionBusy(
-                f"Another git is at work in this repository. {said}",
-                suggestion="Wait for it to end; if none runs, remove the lock file that is named here.",
+                f"Another git process is using this repository. {said}",
+                suggestion="Wait for it to end. If none is running, remove the lock file named here.",
             )
         case text if "external filter" in text or "clean filter" in text or "smudge filter" in text:
             return InvalidInput(
-                f"A filter that the repository names for its files does not work. {said}",
+                f"A filter configured in the repository failed. {said}",
                 suggestion="Install its program (git-lfs, say), or use the proposal mode, which runs no filter.",
             )
         case text if "No space left" in text or "Disk quota" in text:
-            return StoreFailed(f"The disk is full. {said}", suggestion="Make room and try again.")
+            return StoreFailed(f"The disk is full. {said}", suggestion="Free some space and try again.")
         case text if "Permission denied" in text or "Read-only file system" in text:
             return PermissionDenied(
-                f"Git may not read or write there. {said}",
+                f"Git is not allowed to read or write there. {said}",
                 suggestion="Check the permissions of the folder and its .git.",
             )
         case text if "not a git repository" in text:

@@ -139,7 +139,7 @@ async def _run(tool: Tool, call: ToolCall) -> dict[str, Any]:
         return _encoded(ToolResult((McpText(result),)) if isinstance(result, str) else result)
     except ToolFailure as failure:
         return _failed(str(failure))
-    except Exception as error:  # top level of a tool: the model gets an error, and the session goes on
+    except Exception as error:  # top level of a tool: the model gets an error, and the session continues
         log.exception("the tool %s failed", tool.name)
         return _failed(
             f"The tool {tool.name} has a defect and did not finish ({type(error).__name__}). "

@@ -148,7 +148,7 @@ class McpServerConnection:
             answer = await backend.request(request_id, method, params, notify)
         except RpcError as error:
             answer = error
-        except Exception:  # top level of a request: the client gets an error, and the connection goes on
+        except Exception:  # top level of a request: the client gets an error, and the connection continues
             log.exception("an MCP request failed")
             answer = RpcError(BACKEND_FAILED, "the bridge to this MCP server failed")
         finally:

@@ -101,7 +101,7 @@ def _wanted(params: Raw) -> _Wanted:
     try:
         wanted = codecs.decode_json(params, _Wanted)
     except msgspec.DecodeError as error:
-        raise RpcError(INVALID_PARAMS, f"the question makes no sense: {error}") from error
+        raise RpcError(INVALID_PARAMS, f"the question is invalid: {error}") from error
     if wanted.mode != "form":
         raise RpcError(INVALID_PARAMS, "only forms can be shown here")
     return wanted

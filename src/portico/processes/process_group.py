@@ -211,7 +211,7 @@ class ProcessGroup:
         self._let_go_later()
 
     async def stop(self, grace: float) -> None:
-        """End the program and all that it started: politely, and after `grace` seconds for good.
+        """End the program and all that it started: politely, and by force after `grace` seconds.
 
         Returns when everything is gone. A second call with a shorter grace hurries the first, and a
         cancelled call kills at once.

@@ -11,7 +11,7 @@ END_SIGNALS: tuple[signal.Signals, ...] = tuple(
 QUIT_SIGNALS: tuple[signal.Signals, ...] = tuple(
     getattr(signal, name) for name in ("SIGQUIT",) if hasattr(signal, name)
 )
-"""What Ctrl-\\ sends."""
+"""Signal of Ctrl-\\."""
 STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGINT, *END_SIGNALS)
 
 

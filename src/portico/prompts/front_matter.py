@@ -20,7 +20,7 @@ READ_ONLY = "read-only"
 PromptMode = Literal["read-only"] | ReviewMode
 """The review mode of a run; `read-only` writes and runs nothing."""
 PromptOutput = Literal["chat", "file", "editor"]
-"""Where the answer goes: the chat or terminal, a file, or a new editor beside the source."""
+"""Destination of the answer: the chat or terminal, a file, or a new editor beside the source."""
 
 _MODES: tuple[PromptMode, ...] = ("read-only", *get_args(ReviewMode))
 

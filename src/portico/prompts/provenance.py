@@ -27,7 +27,7 @@ _CUT_OFF = {
 
 
 class RunProvenance(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where an answer came from. `variables` are names only: values may be long or private.
+    """Origin of an answer. `variables` are names only: values may be long or private.
 
     An answer that is not `complete` was cut off; `finishReason` says why. `textFingerprint` is the SHA-256 of the text
     as it was written to a file.

@@ -1,4 +1,4 @@
-"""What the front matter of a prompt decides about a run: model, mode, budget and output file."""
+"""Options of a run from the front matter of a prompt: model, mode, budget and output file."""
 
 from collections.abc import Mapping
 from pathlib import Path

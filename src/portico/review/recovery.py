@@ -71,7 +71,7 @@ class ReviewRecovery:
         if any(related(folder, real) for folder in unfinished):
             raise StoreFailed(
                 f"An apply or a restore in {workspace} was interrupted, and cannot be rolled back yet.",
-                suggestion="Make sure that the disk has room and that you may write in the folder; then try again.",
+                suggestion="Make sure that the disk has free space and that the folder is writable, then try again.",
             )
 
     async def notices(self, workspace: Path) -> list[Notice]:

@@ -340,8 +340,8 @@ class ReviewService:
                 outcome = await self._finish.finish_worktree(review_record, ending, message)
             else:
                 raise InvalidInput(
-                    f"A session in {review_record.mode} mode has no branch of its own to finish.",
-                    suggestion="Apply or discard what it proposes, or go back to a checkpoint.",
+                    f"A session in {review_record.mode} mode has no branch to finish.",
+                    suggestion="Apply or discard what it proposes, or restore a checkpoint.",
                 )
             return self._with_pending(session, outcome)
 

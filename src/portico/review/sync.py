@@ -57,7 +57,7 @@ class ProposalSync:
         if any(one.origin == "turn" and one.status == "open" for one in listed):
             raise InvalidInput(
                 f"The session still proposes what it did in {known.mode} mode.",
-                suggestion=f"Apply or discard that, then go on in {mode} mode.",
+                suggestion=f"Apply or discard that, then continue in {mode} mode.",
             )
         return known
 

@@ -27,7 +27,7 @@ class ReplayBuffer:
 
     @property
     def first(self) -> int:
-        """How many messages are acknowledged: the next one is the first that is kept."""
+        """Number of acknowledged messages: the next one is the first that is kept."""
         return self._acknowledged
 
     @property

@@ -15,7 +15,7 @@ from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream, StreamClosed
 
 
 async def standard_streams() -> ByteStream:
-    """Take over both streams for good; from then on `print` writes to standard error.
+    """Take over both streams permanently; from then on `print` writes to standard error.
 
     Neither a stray `print` nor a child that inherits standard output can disturb what is sent.
     """

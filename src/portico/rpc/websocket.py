@@ -19,7 +19,7 @@ _MOST_UNREAD = 1024 * 1024
 
 
 class Acknowledgement(int):
-    """How many messages the other side has received in all."""
+    """Number of messages that the other side has received in all."""
 
 
 Incoming = str | Acknowledgement

@@ -64,7 +64,7 @@ def ensure_daemon(
                 raise _in_the_way(found, deadline)
             child.kill()
             child.wait()
-            raise _failed(f"The server did not answer within {deadline:g} s, and was ended", files, began)
+            raise _failed(f"The server did not respond within {deadline:g} s and was stopped", files, began)
         time.sleep(_LOOK_AGAIN)
 
 
@@ -130,8 +130,8 @@ def _failed(what: str, files: ServerFiles, began: int) -> PorticoError:
 def _in_the_way(found: NoServer | UnprovenServer, deadline: float) -> PorticoError:
     holder = found.holder if isinstance(found, UnprovenServer) else "another process"
     return DeveloperMustAct(
-        f"A server that starts, stops or hangs ({holder}) did not answer within {deadline:g} s.",
-        suggestion="Try again in a moment. If it stays so, end that process yourself.",
+        f"A server that is starting, stopping or hanging ({holder}) did not respond within {deadline:g} s.",
+        suggestion="Try again in a moment. If it persists, end that process yourself.",
     )
 
 

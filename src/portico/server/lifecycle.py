@@ -75,7 +75,7 @@ class ServiceContext(msgspec.Struct, frozen=True, kw_only=True):
     page: PageFolder
     closing: asyncio.Event
     url: str
-    """Where this server is."""
+    """Address of this server."""
 
 
 class ServiceApp(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,7 +260,7 @@ def _take_port(wanted: int, earlier: ServerRecord | None) -> tuple[socket.socket
         try:
             return listen(earlier.port), None
         except (OSError, OverflowError):
-            note = f"Port {earlier.port}, where the server was before, is taken; this is another one."
+            note = f"Port {earlier.port}, which the server used before, is taken, so it uses another one."
             return listen(0), note
     return listen(0), None
 
@@ -279,16 +279,16 @@ def _already_running(files: ServerFiles) -> InvalidInput:
     match find_server(files):
         case RunningServer(record=record):
             return InvalidInput(
-                f"Your server runs already, at {record.url}",
+                f"The server is already running at {record.url}",
                 suggestion="Show its page with: portico serve --detach --open. Or end it first: portico stop",
             )
         case UnprovenServer(holder=holder):
             return InvalidInput(
-                f"Another server ({holder}) is just starting or stopping.",
+                f"Another server ({holder}) is starting or stopping.",
                 suggestion="Try again in a moment; portico status shows its state.",
             )
         case _:
-            return InvalidInput("Another server has just ended.", suggestion="Try again.")
+            return InvalidInput("Another server has just stopped.", suggestion="Try again.")
 
 
 def _begin_log() -> None:

@@ -41,7 +41,7 @@ class NodeOptions(msgspec.Struct, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()
     capacity: int = 20
     address: str = ""
-    """Where other nodes reach it; empty: its address on this machine."""
+    """Address for other nodes; empty: its address on this machine."""
 
 
 class Node:

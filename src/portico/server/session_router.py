@@ -54,7 +54,7 @@ _Result = TypeVar("_Result")
 
 
 class _NodeLost(Exception):
-    """The node that a call was forwarded to is gone, or does not answer any more."""
+    """The node that a call was forwarded to is gone, or no longer responds."""
 
 
 class SessionRouter:
@@ -178,7 +178,7 @@ class SessionRouter:
                     return task.result()
                 nodes = await self._node.nodes.all()
                 if not any(node.name == target.name and node.alive for node in nodes):
-                    raise _NodeLost(f"Node {target.name} does not answer any more.")
+                    raise _NodeLost(f"Node {target.name} no longer responds.")
         finally:
             await cancel_and_wait(task)
 

@@ -140,7 +140,7 @@ def open_requests(
 
 
 def last_line(events: Sequence[Event]) -> str:
-    """What was last said, done, asked or failed, on one line."""
+    """Last message, action, request or failure, on one line."""
     said = ""
     for event in reversed(events):
         match event.payload:

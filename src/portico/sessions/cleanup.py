@@ -1,7 +1,7 @@
 """Releases idle sessions, deletes unused ones, and drops queued prompts that were already sent.
 
 A session that is idle and not watched releases its agent and its lease; it is opened again when needed. An empty
-one is deleted after a while, so that a page that is reloaded, or comes back after a restart, still finds it.
+one is deleted after a while, so that a page that is reloaded, or reconnects after a restart, still finds it.
 """
 
 import logging
@@ -39,7 +39,7 @@ class SessionCleanup:
         self._clock = clock
         self._watchers: Counter[SessionId] = Counter()
         self._in_use: dict[SessionId, float] = {}
-        """When each open session was last watched or in a turn."""
+        """Time at which each open session was last watched or in a turn."""
         self._left: dict[SessionId, float] = {}
         """Since when each session that may be empty is no longer watched."""
 

@@ -42,7 +42,7 @@ class Drafts:
         if len(text) > MAX_DRAFT_CHARACTERS:
             raise InvalidInput(
                 f"A draft may have at most {MAX_DRAFT_CHARACTERS:,} characters.",
-                suggestion="Put the long part into a file and attach it.",
+                suggestion="Put long text in a file and attach it.",
             )
         return await self._change(
             session_id, lambda draft: msgspec.structs.replace(draft, draft=text, client_id=client_id)

@@ -15,7 +15,7 @@ async def show(store: Store, session_id: SessionId) -> SessionSummary:
     """The session with this id. SessionNotFound if there is none."""
     summary = await store.summary(session_id)
     if summary is None:
-        raise SessionNotFound(f"There is no session {session_id}.", suggestion=_SEE_ALL)
+        raise SessionNotFound(f"Session {session_id} does not exist.", suggestion=_SEE_ALL)
     return summary
 
 

@@ -91,7 +91,8 @@ class OpenSession:
             prompt.require_content()
         elif self.runtime.status.state is not TurnState.INTERRUPTED:
             raise InvalidInput(
-                f"Session {self.id} is {self.runtime.status.state}, not interrupted; just send a prompt."
+                f"Session {self.id} is not interrupted ({self.runtime.status.state.label}).",
+                suggestion="Send a prompt.",
             )
         self._require_idle()
         turn = self._turn = Turn(self.runtime, prompt)

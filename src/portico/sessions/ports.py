@@ -120,7 +120,7 @@ class Store(Protocol):
         ...
 
     async def spending(self, *, since_ms: int = 0, session_id: SessionId | None = None) -> list[Spending]:
-        """What sessions have cost since a time, each by day and model; all of them, or one."""
+        """Costs of sessions since a time, each by day and model; of all sessions, or of one."""
         ...
 
     async def index_for_search(self, *, seconds: float) -> int:
@@ -370,7 +370,7 @@ class ComponentCatalog(Protocol):
     async def switch(
         self, workspace: Path, chosen: SessionComponents, change: SessionComponents
     ) -> SessionComponents:
-        """What a session has chosen after a change; only what differs from the settings.
+        """Choices of a session after a change; only those that differ from the settings.
 
         InvalidInput for an unknown name, and for one that flags or the user's trust decide.
         """
@@ -395,5 +395,5 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     components: ComponentCatalog | None = None
     code_servers: FindCodeServers | None = None
     checks_edits: bool = False
-    """Whether language servers check what tool calls change: where the process goes on after a turn."""
+    """Whether language servers check what tool calls change: where the process outlives a turn."""
     version: str = ""

@@ -1,7 +1,7 @@
 """Problems that a proposal adds and removes, before it is applied: in its files, and in files that use what it changes.
 
 A language server checks each file twice: as the person has it, and as it is in the session's working copy. The list
-of an attached window counts as well: what it shows already is not new, and what is solved is told in its words.
+of an attached window counts as well: what it shows already is not new, and what is solved is reported in its words.
 """
 
 import asyncio
@@ -157,7 +157,7 @@ async def _find_affected_files(
 
 
 def _changed_symbols(symbols: Sequence[CodeLocation], file: ProposedFile) -> Iterable[CodeLocation]:
-    """What is defined on changed lines, and what encloses them; all of a file that is deleted."""
+    """Names defined on changed lines or around them; all names of a deleted file."""
     if file.operation == "delete":
         return symbols
     lines = [(hunk.old_start - 1, hunk.old_start - 1 + hunk.old_lines) for hunk in file.hunks]

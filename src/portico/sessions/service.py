@@ -257,7 +257,7 @@ class SessionService:
         await self._ports.reviews.check_deletable(session_id)
 
     async def delete(self, session_id: SessionId, *, discard_proposals: bool = False) -> None:
-        """Delete a session for good. SessionBusy while another process has it open.
+        """Delete a session permanently. SessionBusy while another process has it open.
 
         Open proposals are deleted only with `discard_proposals`. A running agent deletes its side too, unless the
         conversation was adopted from it.

@@ -185,7 +185,7 @@ class Turn:
             return TurnEnding(TurnEvent.PROCESS_LOST, "error", error)
         except PorticoError as error:
             return TurnEnding(TurnEvent.ERROR, "error", error)
-        except Exception as error:  # noqa: BLE001 - the turn fails and says why; the session goes on
+        except Exception as error:  # noqa: BLE001 - the turn fails and says why; the session continues
             return TurnEnding(TurnEvent.ERROR, "error", internal_error(error, f"a turn of {session.id}"))
 
     async def _ask(self, prompt: TurnPrompt) -> TurnEnding:

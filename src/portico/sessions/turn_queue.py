@@ -159,7 +159,7 @@ class TurnQueue:
         await self.run_to_completion(self._release(session_id), name=f"releasing {session_id}")
 
     async def delete(self, session_id: SessionId, *, discard_proposals: bool = False) -> None:
-        """Stop the session's turn and delete it for good. SessionBusy if another process has it open.
+        """Stop the session's turn and delete it permanently. SessionBusy if another process has it open.
 
         InvalidInput while it has open proposals, unless these may be discarded.
         """
@@ -290,7 +290,7 @@ class TurnQueue:
         async for event in self._service.watch(session_id, after_seq=after_seq):
             if isinstance(event.payload, PromptSubmitted):
                 return event
-        raise SessionNotFound("The session is gone; the prompt was not sent.")
+        raise SessionNotFound("The session was deleted, so the prompt was not sent.")
 
     async def _follow(self, session_id: SessionId, started: _StartedTurn) -> AsyncGenerator[Event]:
         event: Event | None = started.prompt

@@ -45,7 +45,7 @@ def _out_of_step(first: Event, last_seq: int) -> StoreFailed:
         return StoreFailed(
             f"Another process continued session {first.session_id}: its log already has event {last_seq}, "
             f"and this writer wanted to add event {first.seq}.",
-            suggestion="Open the session again to go on from where it is now.",
+            suggestion="Open the session again to continue from its current state.",
         )
     if last_seq == 0:
         return StoreFailed(

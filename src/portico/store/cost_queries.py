@@ -1,4 +1,4 @@
-"""What sessions cost, read from their usage events by an index that has few others."""
+"""Costs of sessions, read from their usage events by an index that has few others."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -67,5 +67,5 @@ def fold_spending(sessions: Iterable[SessionUsage], since_ms: int) -> list[Spend
 
 
 def _named(session: SessionSummary, row: EventRow) -> bytes:
-    """What an event has in common with its copies, and with no other: a fork was created when its source was."""
+    """Identity of an event and its copies: a fork was created when its source was."""
     return b"%d %d %d %b" % (session.created_at, row.seq, row.at, row.payload)

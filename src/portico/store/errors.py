@@ -23,7 +23,7 @@ _LOCKED = Advice(
 )
 _DAMAGED = Advice(
     "{path} is damaged, or is not a Portico log.",
-    "Move the file away and start afresh, or bring it back from a backup.",
+    "Move the file away to start over, or restore it from a backup.",
 )
 _TOO_LARGE = Advice(
     "An event is too large for {path}, so nothing was written.",
@@ -35,7 +35,7 @@ _NOT_UNICODE = Advice(
 )
 _UNEXPECTED = Advice(
     "{path} could not be used.",
-    "Run `portico doctor`, and report what it says.",
+    "Run `portico doctor` and report its output.",
 )
 
 _BY_LIBRARY_CODE = {

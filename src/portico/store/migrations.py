@@ -2,7 +2,7 @@
 
 A step never changes once released: files made by it are out there. Each runs in one transaction
 with its record, SQLite's `user_version`, which counts the steps a file has had. A step may use
-SQL that SQLite 3.24 knows, and nothing from the rest of Portico, which goes on changing.
+SQL that SQLite 3.24 knows, and nothing from the rest of Portico, which keeps changing.
 """
 
 import sqlite3

@@ -44,7 +44,7 @@ class SqliteStore:
         self.losses: Sequence[LogLoss] = ()
         """Losses that were found when the log was opened."""
         self.damage: str | None = None
-        """Why losses could not be looked for."""
+        """Reason why losses could not be detected."""
 
     @property
     def place(self) -> str:

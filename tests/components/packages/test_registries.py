@@ -84,7 +84,7 @@ def text_of(source: PackageSource) -> list[str]:
 
 
 def written_by_scripts(home: Path) -> list[Path]:
-    """What the install scripts of the test's packages would leave behind."""
+    """Traces that install scripts of the test's packages would leave behind."""
     return list(home.rglob("ran"))
 
 

@@ -89,7 +89,7 @@ class Agent:
         return result
 
     async def request(self, method: str, **params: Any) -> Json:
-        """What the agent is answered when it asks for something in its research session."""
+        """Response to a request of the agent in its research session."""
         self.ends.agent.send(frame(id="r", method=method, params={"sessionId": self.session_id, **params}))
         answer = await self.ends.agent.receive()
         assert answer["id"] == "r", answer
@@ -104,7 +104,7 @@ class Agent:
         self.ends.agent.send(frame(id=prompt["id"], result={"stopReason": "end_turn"}))
 
     async def answer(self, request_id: str = "q") -> tuple[str, bool]:
-        """What package_query answers, and whether it failed."""
+        """Answer of package_query, and whether it failed."""
         told = await self.ends.agent.receive()
         assert told["id"] == request_id, told
         result = told["result"]["result"]
@@ -276,7 +276,7 @@ async def test_research_that_never_ends_is_stopped(work: Path) -> None:
         text, failed = await agent.answer()
         assert failed
         assert "did not end within 0.3 s" in text
-        # What the agent still sends for it reaches nobody.
+        # Later messages of the agent for it are dropped.
         answer = await agent.request(
             "session/request_permission", toolCall={"toolCallId": "c"}, options=OPTIONS
         )
@@ -323,7 +323,8 @@ async def test_one_research_is_stopped_alone_while_the_other_goes_on(work: Path)
         text, failed = await agent.answer("first")
         assert failed
         assert (
-            text == "The person stopped this research. Go on without it, and do not ask the question again."
+            text
+            == "The person stopped this research. Continue without it, and do not ask the question again."
         )
         await agent.use("return_findings", findings="Nothing else.")
         agent.end_turn(prompt)

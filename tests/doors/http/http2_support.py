@@ -20,7 +20,7 @@ SIGNED = {**GRPC, "authorization": f"Bearer {TOKEN}"}
 
 
 class Heard:
-    """What came back on one call."""
+    """Response to one call."""
 
     def __init__(self) -> None:
         self.headers: dict[str, str] = {}

@@ -222,7 +222,7 @@ class Door:
         return await self.ask("POST", INFO, {**JSON_BODY, **headers}, body=b"{}", **more)
 
     async def cookie(self) -> str:
-        """What the page gets for the token."""
+        """Cookie that the page gets for the token."""
         reply = await self.ask("POST", "/auth", bearer(TOKEN))
         assert reply.status == 204
         return reply.headers["set-cookie"].split(";")[0]

@@ -16,7 +16,7 @@ EMPTY = b"\x00\x00\x00\x00\x00"
 
 
 def in_groups(text: bytes) -> bytes:
-    """What Base64 says that may have padding inside."""
+    """Decoded Base64 that may have padding inside."""
     return b"".join(base64.b64decode(text[start : start + 4]) for start in range(0, len(text), 4))
 
 

@@ -1,4 +1,4 @@
-"""Who may call the server: the right host, no foreign origin, the token or the page's own cookie."""
+"""Access to the server: the right host, no foreign origin, the token or the page's own cookie."""
 
 import asyncio
 import time

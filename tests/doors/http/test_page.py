@@ -1,4 +1,4 @@
-"""What a browser gets: the page with its policy, files it may keep, and nothing else of this machine."""
+"""Responses to a browser: the page with its policy, files it may cache, and nothing else of this machine."""
 
 import re
 from pathlib import Path

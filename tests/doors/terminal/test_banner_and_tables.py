@@ -93,7 +93,7 @@ def test_the_list_of_sessions_never_cuts_an_id(terminal: FakeTerminal) -> None:
     print_sessions(SESSIONS, now_ms=NOW, show_workspace=True, home="/home/me", output=terminal)
     assert words(terminal).splitlines() == [
         "session               state        agent   age  title                           workspace",
-        "01hzq3x8k4mz7w2abcde  completed    porter   5m  Make the retry delay configur…  ~/code/app",
+        "01hzq3x8k4mz7w2abcde  done         porter   5m  Make the retry delay configur…  ~/code/app",
         "01hzq3x8k4mz7w2abcdf  interrupted  claude   3h  漢字 red                        /srv/other",
     ]
 
@@ -105,7 +105,7 @@ def test_a_narrow_list_puts_each_session_on_three_short_lines(
     print_sessions(SESSIONS[:1], now_ms=NOW, output=terminal)
     assert words(terminal).splitlines() == [
         "Make the retry delay configurable and run t…",
-        "  01hzq3x8k4mz7w2abcde  completed",
+        "  01hzq3x8k4mz7w2abcde  done",
         "  porter  5m",
     ]
 
@@ -113,7 +113,7 @@ def test_a_narrow_list_puts_each_session_on_three_short_lines(
 def test_a_pipe_gets_columns_without_colour() -> None:
     rows = [session_row(summary, now_ms=NOW) for summary in SESSIONS]
     first, second = plain_sessions(rows, show_workspace=True).splitlines()
-    assert first.startswith("01hzq3x8k4mz7w2abcde  completed    porter  5m  Make the retry delay")
+    assert first.startswith("01hzq3x8k4mz7w2abcde  done         porter  5m  Make the retry delay")
     assert first.endswith("run the tests  /home/me/code/app")
     assert second == f"01hzq3x8k4mz7w2abcdf  interrupted  claude  3h  漢字 red{' ' * 45}/srv/other"
 

@@ -1,4 +1,4 @@
-"""What a model, a file name or a command may say without doing anything to the terminal.
+"""Output of a model, a file name or a command that must not affect the terminal.
 
 `Screen` fails on every sequence but the few a renderer needs, so showing is the test.
 """

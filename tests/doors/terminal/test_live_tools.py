@@ -1,4 +1,4 @@
-"""How tools, diffs, commands, plans and permissions look on a terminal, live and when they are over."""
+"""Tools, diffs, commands, plans and permissions on a terminal, live and finished."""
 
 import asyncio
 from contextlib import suppress
@@ -165,7 +165,7 @@ def test_a_long_plan_shows_the_part_around_the_step_under_way() -> None:
 def test_a_permission_card_shows_the_command_and_the_agents_own_options() -> None:
     stage = Stage()
     stage.show(RUNNING, permission(), pause=0.06)
-    assert stage.screen.text.endswith("Waiting for an answer · Ctrl-C to stop\n")
+    assert stage.screen.text.endswith("Waiting for you · Ctrl-C to stop\n")
     with stage.renderer.question(permission()):
         assert stage.screen.text == picture(
             """

@@ -206,7 +206,7 @@ class TestLooks:
         assert stage.end().splitlines() == [line]
 
     def test_while_it_is_open_the_turn_waits_for_an_answer(self) -> None:
-        assert "Waiting for an answer" in Stage().show(RUNNING, question())
+        assert "Waiting for you" in Stage().show(RUNNING, question())
 
     def test_in_plain_text_it_is_a_few_lines(self) -> None:
         notes: list[str] = []

@@ -1,4 +1,4 @@
-"""How proposals and checkpoints look: on a terminal, in a pipe, in the bar below a chat."""
+"""Proposals and checkpoints on a terminal, in a pipe, and in the bar below a chat."""
 
 from collections.abc import Callable
 

@@ -179,7 +179,7 @@ fn main() {
 """,
 }
 Answer = tuple[LookupKind, str, int, str, set[str]]
-"""What is asked at a name on a line, and the lines where the answers are."""
+"""Question about a name on a line, and the lines of the answers."""
 PYTHON_ANSWERS: list[Answer] = [
     ("definition", "main.py", 8, "Square", {"shapes.py:9"}),
     ("type_definition", "main.py", 9, "first", {"shapes.py:9"}),

@@ -196,5 +196,5 @@ async def methods(log: Path) -> list[Any]:
 
 
 def received(log: Path) -> list[dict[str, Any]]:
-    """What a scripted server has received."""
+    """Messages that a scripted server has received."""
     return [json.loads(line) for line in log.read_bytes().splitlines()]

@@ -1,4 +1,4 @@
-"""Renames and code actions: the new texts of the files, and none that somebody has changed meanwhile is lost."""
+"""Renames and code actions: the new texts of the files, and no change made meanwhile is lost."""
 
 from pathlib import Path
 

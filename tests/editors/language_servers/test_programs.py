@@ -1,4 +1,4 @@
-"""How the program of a server is found, and what it is given for itself."""
+"""Lookup of a language server's program, and the folders and environment it gets."""
 
 import os
 from collections.abc import Mapping

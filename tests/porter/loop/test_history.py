@@ -1,4 +1,4 @@
-"""What a model remembers: whatever happened, it is a history that a provider accepts."""
+"""History of a model: after any course of events, one that a provider accepts."""
 
 from hypothesis import given
 from hypothesis import strategies as st

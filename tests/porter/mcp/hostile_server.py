@@ -59,7 +59,7 @@ def answer(message: dict[str, Any]) -> None:
         before_the_greeting(number)
         send({"id": number, "result": {"protocolVersion": "2025-06-18"}})
     elif method == "tools/list":
-        # Whoever goes on asking gets the same page again.
+        # Further requests get the same page again.
         send({"id": number, "result": {"tools": tools(), "nextCursor": "more"}})
     elif method == "tools/call" and MANNERS == "chatty":
         sys.stdout.write("I am being called\n" * 60)

@@ -38,7 +38,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
         },
     },
 }
-"""What a server may want to know of its client."""
+"""Requests that a server may send to its client."""
 
 
 def send(message: dict[str, Any]) -> None:

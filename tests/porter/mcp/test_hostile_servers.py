@@ -40,7 +40,7 @@ def offered(model: ScriptedModel) -> list[str]:
 
 
 async def told(state: Path, folder: Path, server: schema.McpServer) -> str:
-    """What the person is told of a server in a turn, which goes on without it."""
+    """Notices about a server in a turn that continues without it."""
     model = ScriptedModel([Say("Hi.")])
     async with connected(state, setup_of=model.setup()) as client, asyncio.timeout(_PATIENCE):
         session = await client.open(folder, servers=[server])

@@ -1,4 +1,4 @@
-"""Arguments of a tool call that are no JSON: what Porter gets of them, and that the conversation goes on."""
+"""Arguments of a tool call that are no JSON: what Porter gets of them, and that the conversation continues."""
 
 import json
 

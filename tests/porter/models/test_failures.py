@@ -1,4 +1,4 @@
-"""What goes wrong at a provider: the code, the words, and whether it is tried again with a notice."""
+"""Failures at a provider: the code, the message, and whether it is tried again with a notice."""
 
 import json
 
@@ -47,7 +47,7 @@ LONG = Say("A sentence that comes in several pieces.")
 
 
 async def told(it: Scripted) -> tuple[list[ModelEvent], PorticoError]:
-    """What was told before it failed, and the failure."""
+    """Notices before the failure, and the failure."""
     events: list[ModelEvent] = []
     request = ModelRequest(system="", messages=(HELLO,), limits=RequestLimits(silence=20.0))
 

@@ -1,4 +1,4 @@
-"""The offline model, for real: it answers, is shared, is closed to strangers, and ends with whoever started it."""
+"""The offline model, for real: it answers, is shared, is closed to strangers, and ends with the process that started it."""
 
 import asyncio
 import os

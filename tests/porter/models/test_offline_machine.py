@@ -1,4 +1,4 @@
-"""What an offline model gets from its machine: context by memory, and threads by processors."""
+"""Resources of an offline model: context by memory, and threads by processors."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What Porter gets from a provider, in each language that providers speak."""
+"""Streams of a provider, in each wire format."""
 
 import asyncio
 import base64
@@ -140,7 +140,7 @@ async def test_cancelling_ends_the_request_at_once(kind: str) -> None:
 
 
 async def test_each_piece_may_be_asked_for_by_another_task(kind: str) -> None:
-    """Whoever watches a stream and the clock at once does it so."""
+    """A reader that watches a stream and the clock at once does it like this."""
     async with scripted(kind, Answer(Say(LONG), Call("read", "{}")), Answer(Say(LONG))) as it:
         events: list[ModelEvent] = []
         stream = it.model.stream(ModelRequest(system="", messages=(HELLO,)))

@@ -22,7 +22,7 @@ from tests.support.model_endpoint import ModelEndpoint, Reply
 KINDS = ("openai-chat", "openai", "anthropic", "google", "bedrock")
 
 BELOW = {"openai-chat": "/v1", "openai": "/v1", "anthropic": "", "google": "", "bedrock": ""}
-"""What an address of each kind ends in."""
+"""Path of the address of each kind."""
 HELLO: Message = UserMessage((ModelText("Hello"),))
 READ = ToolSpec(
     name="read",

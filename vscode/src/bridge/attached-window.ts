@@ -164,7 +164,7 @@ export class AttachedWindow {
     this.#answering.set(requestId, answering);
     const result = await this.#checkWindow()
       .then(() => {
-        // What was given up meanwhile must not be done any more.
+        // A cancelled request must not be carried out.
         answering.signal.throwIfAborted();
         return this.#window.answer(request, sessionId, answering.signal);
       })

@@ -65,7 +65,7 @@ class VsCodeWindow implements EditorWindow {
     return { unsaved: unsavedPaths(), focused: vscode.window.state.focused };
   }
 
-  /** The command does nothing, on the other side. Where there is none, that is an answer too. */
+  /** The command does nothing, on the other side. If it does not exist, that is an answer too. */
   async responds(): Promise<void> {
     await vscode.commands.executeCommand("noop").then(undefined, () => undefined);
   }

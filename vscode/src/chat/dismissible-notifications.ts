@@ -17,7 +17,7 @@ export class DismissibleNotifications implements vscode.Disposable {
     });
   }
 
-  /** Which of the choices was taken; undefined if none was: it was put off, or taken away. */
+  /** The chosen action; undefined if the notification was dismissed or withdrawn. */
   async show(note: string, words: string, choices: readonly string[]): Promise<number | undefined> {
     const answer = new Promise<number | undefined>((resolve) => this.#open.set(note, resolve));
     const links = choices.map((choice, place) => {

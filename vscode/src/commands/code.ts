@@ -76,7 +76,7 @@ class FixActions implements vscode.CodeActionProvider {
   }
 }
 
-/** Where nothing is reported, there may be a problem elsewhere in the file, or a change that can be described. */
+/** Without a problem on the line, offers the next problem in the file or an inline edit. */
 async function offerOtherWays(): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) throw new Error("Open a file first.");

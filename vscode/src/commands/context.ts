@@ -47,7 +47,7 @@ export function contextCommands(services: Services): vscode.Disposable[] {
   ];
 }
 
-/** VS Code tells it by the clipboard only, whose text comes back afterwards. */
+/** VS Code offers it by the clipboard only; the clipboard's text is restored afterwards. */
 async function terminalSelection(): Promise<string> {
   const before = await vscode.env.clipboard.readText();
   await vscode.env.clipboard.writeText("");

@@ -10,7 +10,7 @@ interface ModePick extends vscode.QuickPickItem {
   readonly choose: () => Promise<unknown>;
 }
 
-/** How changes reach the files of the person. */
+/** Picker of the review mode: how changes reach the person's files. */
 export async function chooseReviewMode({ connection, current }: Services, sessionId: string): Promise<void> {
   const status = await connection.call((client) => client.getReviewStatus({ sessionId }));
   const picks = MODES.filter(({ mode }) => status.possible.includes(mode)).map(
@@ -27,7 +27,7 @@ export async function chooseReviewMode({ connection, current }: Services, sessio
   await current.refresh();
 }
 
-/** What the agent itself calls a mode. Many have none. */
+/** Picker of the agent's own modes. Many agents have none. */
 export async function chooseAgentMode({ connection, current }: Services, sessionId: string): Promise<void> {
   const { session } = await connection.call((client) => client.getSession({ sessionId }));
   const option = session?.options.find(({ category }) => category === "mode");

@@ -6,7 +6,7 @@ import { errorText } from "../server/connection";
 import { UntrustedWorkspace } from "../server/start-failure";
 import type { Services } from "../services";
 
-/** A command whose failure is told to the person who gave it. */
+/** A command whose failure is shown to the person. */
 export function registerCommand(
   name: string,
   services: Services,
@@ -60,7 +60,7 @@ export function readId(
   return typeof name === "string" ? name : undefined;
 }
 
-/** Undefined if there is none, which the person is told. */
+/** Undefined, with a message, if there is none. */
 export async function resolveSession(services: Services, given: unknown): Promise<string | undefined> {
   const named = readId(given, "sessionId");
   if (named !== undefined) return named;

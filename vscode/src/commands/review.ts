@@ -100,7 +100,7 @@ async function apply(
   if (chosen !== "Undo") return;
   const { undone } = await connection.call((client) => client.undoApply({ sessionId, proposalId }));
   if (!undone)
-    void vscode.window.showWarningMessage("Portico: Cannot undo: the applied lines were edited since.");
+    void vscode.window.showWarningMessage("Portico: Cannot undo: the applied lines have been edited since.");
   await renew(services, sessionId);
 }
 

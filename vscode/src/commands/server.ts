@@ -31,7 +31,7 @@ export function serverCommands(services: Services): vscode.Disposable[] {
   ];
 }
 
-/** Comes before whatever else there may be, also before what a setting of this workspace names in vain. */
+/** Sets the program for the user, and removes a setting of the workspace, which would take precedence. */
 async function setProgram(program: string): Promise<void> {
   const settings = vscode.workspace.getConfiguration("portico");
   if (settings.inspect<string>("program")?.workspaceValue !== undefined)

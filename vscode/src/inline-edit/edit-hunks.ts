@@ -37,7 +37,7 @@ function editHunk({ id, lines }: PatchHunk): EditHunk | undefined {
   return { hunkId: id, start, end: old.at(-1) ?? start, lines: fresh };
 }
 
-/** What a change does, in a few words. */
+/** Short description of a change. */
 export function hunkLabel({ start, end, lines }: EditHunk): string {
   const place = end - start === 1 ? `line ${end}` : `lines ${start + 1}–${end}`;
   if (end === start) return start === 0 ? "Insert at the beginning" : `Insert after line ${start}`;

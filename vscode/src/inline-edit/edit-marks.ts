@@ -8,9 +8,9 @@ export interface MarkedEdit {
   readonly uri: vscode.Uri;
   readonly agent: string;
   readonly hunks: readonly EditHunk[];
-  /** What the agent does; empty when the edit can be decided. */
+  /** The agent's current step; empty when the edit can be decided. */
   readonly step: string;
-  /** Where the edit was asked for. */
+  /** Range for which the edit was requested. */
   readonly line: number;
   /** Files of the proposal besides this one. */
   readonly others: number;
@@ -68,7 +68,7 @@ export class EditMarks implements vscode.CodeLensProvider, vscode.Disposable {
     this.draw();
   }
 
-  /** Which hunk a comment is about. */
+  /** Hunk of a comment. */
   hunkOf(thread: unknown): { readonly uri: vscode.Uri; readonly hunk: EditHunk } | undefined {
     for (const [key, threads] of this.#threads) {
       const index = threads.indexOf(thread as vscode.CommentThread);
@@ -130,7 +130,8 @@ export class EditMarks implements vscode.CodeLensProvider, vscode.Disposable {
   #thread({ uri, agent, hunks }: MarkedEdit, hunk: EditHunk, index: number): vscode.CommentThread {
     const language = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString());
     const text = hunk.lines.join("\n");
-    const words = hunk.lines.length === 0 ? "These lines go." : fenceText(text, language?.languageId ?? "");
+    const words =
+      hunk.lines.length === 0 ? "These lines are removed." : fenceText(text, language?.languageId ?? "");
     const body = new vscode.MarkdownString(words);
     const comment = { body, mode: vscode.CommentMode.Preview, author: { name: agent } };
     const thread = this.#controller.createCommentThread(uri, rangeOf(hunk), [comment]);

@@ -80,7 +80,7 @@ function askInstruction(
   input.title = `Edit ${place}`;
   input.placeholder = "Describe the change";
   const by = model === "" ? (agent === "" ? "the default agent" : agent) : model;
-  input.prompt = `By ${by}. You see the change before it is in the file.`;
+  input.prompt = `By ${by}. You review the change before it is written.`;
   input.value = typed;
   input.buttons = [CHANGE_BY];
   return new Promise<{ text: string; changeBy: boolean } | undefined>((resolve) => {

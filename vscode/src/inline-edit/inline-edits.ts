@@ -124,7 +124,7 @@ export class InlineEdits implements vscode.Disposable {
   ): Promise<void> {
     const marked = this.#marks.hunkOf(given);
     const edit = this.#editOf(marked?.uri ?? given);
-    if (edit === undefined || edit.step !== "") throw new Error("There is no edit in this file.");
+    if (edit === undefined || edit.step !== "") throw new Error("No edit in this file.");
     if (edit.isDeciding) return;
     const line = vscode.window.activeTextEditor?.selection.active.line ?? 0;
     const named = typeof hunkId === "string" ? hunkId : marked?.hunk.hunkId;
@@ -200,7 +200,7 @@ export class InlineEdits implements vscode.Disposable {
       await this.#services.chat.send({ name: "open_session", sessionId });
   }
 
-  /** What is left of the proposal for the file; if nothing is, the edit is over. */
+  /** Rest of the proposal for the file; if nothing is left, the edit is over. */
   async #load(edit: InlineEdit): Promise<void> {
     const { connection } = this.#services;
     const { sessionId, path } = edit;

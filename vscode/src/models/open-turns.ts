@@ -1,5 +1,5 @@
 // Turns of agents that VS Code's requests to a model run. A turn may take several requests: a tool that came with a
-// request is called by VS Code, which ends its request, calls the tool and comes back with the result.
+// request is called by VS Code, which ends its request, calls the tool and sends a new request with the result.
 
 import type { ToolResult } from "../bridge/window-tools";
 

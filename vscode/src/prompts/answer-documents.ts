@@ -23,6 +23,6 @@ export class AnswerDocuments implements vscode.TextDocumentContentProvider {
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.#texts.get(uri.toString()) ?? "This text is no longer kept.";
+    return this.#texts.get(uri.toString()) ?? "This text is no longer available.";
   }
 }

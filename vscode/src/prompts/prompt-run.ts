@@ -59,7 +59,7 @@ export function incompleteMark(result: Pick<PromptRunResult, "complete" | "finis
   return `\n\n[Incomplete: ${why}.]\n`;
 }
 
-/** What the output channel keeps of a failure, to be found in the server's log. */
+/** Line about a failure in the output channel, with the ids of the server's log. */
 export function failureLog(name: string, { error, traceId, sessionId }: PromptRunResult): string {
   return `prompt ${name}: ${error} (trace ${traceId}, session ${sessionId})`;
 }

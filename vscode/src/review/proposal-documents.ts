@@ -65,7 +65,7 @@ export class ProposalDocuments implements vscode.TextDocumentContentProvider, vs
     return (side === "old" ? found?.oldText : found?.newText) ?? "";
   }
 
-  /** What the person sees, so that nothing else is decided on; undefined if it was never shown. */
+  /** The proposal as the person sees it, so that nothing else is decided on; undefined if it was never shown. */
   revisionOf(uri: vscode.Uri): number | undefined {
     return this.#revisions.get(uri.toString());
   }

@@ -95,7 +95,7 @@ export class ReviewEditors implements vscode.Disposable {
     await vscode.window.tabGroups.close(tabs);
   }
 
-  /** What such a tab shows is of a kind that extensions cannot see. */
+  /** Extensions cannot see the content of such a tab. */
   #titleOf({ label }: vscode.Tab): string | undefined {
     return titleIn(label, this.#open.keys());
   }

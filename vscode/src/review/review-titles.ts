@@ -29,7 +29,7 @@ export function shownFiles({ files }: Pick<ProposalUpdated, "files">): readonly 
   return files.filter(({ binary }) => !binary);
 }
 
-/** Which sides of a file there are. */
+/** Sides of a file that exist. */
 export function sidesIn({ operation }: Pick<ProposedFile, "operation">): { old: boolean; proposed: boolean } {
   return { old: operation !== FileOperation.CREATE, proposed: operation !== FileOperation.DELETE };
 }

@@ -73,7 +73,7 @@ export class CurrentSession {
       const { session } = await this.#connection.call((client) => client.getSession({ sessionId }));
       if (sessionId === this.#wanted) this.#show(asked, session);
     } catch {
-      // The session was removed, or the server is away: both are told where they matter.
+      // The session was removed, or the server is away: both are shown elsewhere.
       if (sessionId === this.#wanted && !this.#sessions.all.value.has(sessionId))
         this.#show(asked, undefined);
     }
@@ -91,8 +91,8 @@ export class CurrentSession {
   }
 
   /**
-   * An answer that was overtaken by a newer one is of no use; one that was asked for earlier may be the last.
-   * What is the same is not told again: a list that is drawn anew swallows the click that is under way.
+   * An answer that was overtaken by a newer one is dropped; one to an earlier request may still be the last.
+   * Equal values are not sent again: redrawing a list would swallow a click in progress.
    */
   #show(asked: number, detail: SessionDetail | undefined): void {
     if (asked < this.#answered) return;

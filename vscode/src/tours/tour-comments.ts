@@ -17,7 +17,7 @@ export function tourCommands(services: Services): vscode.Disposable[] {
     comments,
     registerSessionCommand("showTour", services, async (sessionId, given) => {
       const tour = await findTour(services.connection, sessionId, readId(given, "toolId"));
-      if (tour === undefined) throw new Error("There is no tour in this session.");
+      if (tour === undefined) throw new Error("This session has no tour.");
       await comments.show(sessionId, tour, stepIn(given));
     }),
     registerCommand("nextTourStep", services, (thread) => comments.go(thread, 1)),

@@ -1,4 +1,4 @@
-// What waits in the sessions of a folder, in a few words.
+// Summary of what waits in the sessions of a folder.
 
 import type { SessionSummary } from "../../../web/src/generated/portico/v1/agent_pb";
 import { reviewText } from "../../../web/src/model/session-summary";

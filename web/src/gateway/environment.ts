@@ -48,7 +48,7 @@ function watchTyping(): TypingPriority {
     document.documentElement.classList.toggle("p-still", still),
   );
   window.addEventListener("input", () => made.typed(), { capture: true, passive: true });
-  // Where it only begins a new line, the field changes next.
+  // If it only begins a new line, the field changes next.
   window.addEventListener("keydown", ({ key }) => key === "Enter" && made.sent(), { capture: true });
   return made;
 }

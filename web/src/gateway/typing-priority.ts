@@ -112,7 +112,7 @@ export class TypingPriority {
     this.#next = wait > 0 ? this.#clock.after(wait, look) : this.#clock.frame(look);
   }
 
-  /** Keys may have come since this was asked for. */
+  /** Keys may have been pressed since this was requested. */
   #look(): void {
     this.#next = undefined;
     if (this.#wait() > 0) this.#ask();

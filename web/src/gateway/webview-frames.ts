@@ -7,7 +7,7 @@ export const PROTOCOL = 1;
 
 interface Frame<Type extends string, Payload> {
   readonly protocol: typeof PROTOCOL;
-  /** Which call it belongs to; zero for what belongs to none. */
+  /** Number of the call that it belongs to; zero if it belongs to none. */
   readonly id: number;
   readonly type: Type;
   readonly payload: Payload;
@@ -111,7 +111,7 @@ export type ExtensionFrame =
   | Frame<"failed", { readonly message: string }>
   | Frame<"editor_context", EditorContextPayload | null>
   | Frame<"command", EditorCommand>
-  /** Why a key was not kept; empty if it was. */
+  /** Reason why a key was not stored; empty if it was. */
   | Frame<"key_set", { readonly problem: string }>;
 
 /** One post carries all that has come together since the last one. */

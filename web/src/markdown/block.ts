@@ -6,9 +6,9 @@ export type MarkdownBlock = TextBlock | CodeBlock;
 export interface TextBlock {
   readonly type: "text";
   readonly source: string;
-  /** It goes on with the block before, which had grown too long to stay in one piece. */
+  /** It continues the block before, which was too long for one piece. */
   readonly continued: boolean;
-  /** The number of its first item, where it goes on with an ordered list. */
+  /** The number of its first item, if it continues an ordered list. */
   readonly start: number | undefined;
 }
 

@@ -27,7 +27,7 @@ export class LongBlock {
   /** Shows a piece by the given action, or hides it behind the button. */
   show(index: number, source: string, holder: HTMLElement, action: () => void): void {
     this.#measure(index, source);
-    // What stands before it decides, so that nothing vanishes that has been shown.
+    // The text before it decides, so that nothing vanishes that has been shown.
     const long =
       this.#lines - this.#lastLines > MANY_LINES || this.#characters - this.#lastCharacters > MANY_CHARACTERS;
     if (!long || (this.#expanded && !this.#hidden.has(holder))) {

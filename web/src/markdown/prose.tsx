@@ -12,7 +12,7 @@ export interface ProseProps {
   readonly onLink: (url: string) => void;
   /** Shows a file that the text points to, where something can. */
   readonly onFile?: ((path: string, line?: number) => void) | undefined;
-  /** When the rest of a long text is shown, frame by frame; without it, in every one. */
+  /** Scheduler of the frames in which the rest of a long text is shown; every frame by default. */
   readonly inFrame?: InFrame | undefined;
 }
 

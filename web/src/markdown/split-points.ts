@@ -39,7 +39,7 @@ export function findSplitPoint(
 ): SplitPoint | undefined {
   const certainEnd = unit === parsed.units.at(-1) ? unit.endLine - 1 : unit.endLine;
   const search: Search = { unit, text, offsets: parsed.offsets, from, certainEnd };
-  // What begins with a bracket may turn out to be a link definition as long as it is open.
+  // A line that begins with a bracket may be a link definition as long as it is open.
   if (unit.tokens[0]?.type !== "table_open" && /^ {0,3}\[/.test(lineAt(search, unit.firstLine))) {
     return undefined;
   }

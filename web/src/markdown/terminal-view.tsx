@@ -52,7 +52,7 @@ export class TerminalView {
     }
   }
 
-  /** Only the reader goes back; the box itself may grow before it is told to follow. */
+  /** Only the reader scrolls back; the box itself may grow before it follows. */
   readonly #onScroll = (): void => {
     const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
     const atEnd = scrollHeight - scrollTop - clientHeight <= NEAR;

@@ -49,11 +49,11 @@ export class EventFold {
   readonly #requests = new RequestPairs();
   readonly #callsOfTurn = new Map<string, CallBuilder[]>();
   readonly #endedTurns = new Set<string>();
-  /** The run that goes on if nothing else is shown. */
+  /** The run that continues if nothing else is shown. */
   #run: RunBuilder | undefined;
   /** The run that nothing stands before, so that an older page may hold its beginning. */
   #head: RunBuilder | undefined;
-  /** When something was first shown that is not part of the head. */
+  /** Time of the first item that is shown and not part of the head. */
   #brokenAt: number | undefined;
   #headTurn: string;
   #firstSeq: number;

@@ -30,7 +30,7 @@ export abstract class ItemBuilder<Kind extends Item = Item> {
     return this.#firstSeq;
   }
 
-  /** When it began. */
+  /** Time at which it began. */
   get at(): number {
     return this.#at;
   }

@@ -24,7 +24,7 @@ export class MessageSearch {
   readonly more = signal(false);
   /** Events that are not indexed yet. */
   readonly pending = signal(0);
-  /** Why the last search failed, if it did. */
+  /** Reason why the last search failed, if it did. */
   readonly problem = signal("");
   readonly #gateway: Gateway;
   readonly #environment: Environment;

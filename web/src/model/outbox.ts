@@ -133,7 +133,7 @@ function requireSize({ text, attachments }: Outgoing): void {
   const bytes = new TextEncoder().encode(text).byteLength + attached;
   if (bytes <= MOST_BYTES) return;
   const size = `The prompt is ${Math.ceil(bytes / MEGABYTE)} MB with attachments; the limit is ${MOST_BYTES / MEGABYTE} MB.`;
-  const wayOn = "Put long text in a file of the folder and mention it with @.";
+  const wayOn = "Put long text in a file in the folder and mention it with @.";
   throw new ConnectError(`${size} ${wayOn}`, Code.InvalidArgument);
 }
 

@@ -1,4 +1,4 @@
-// How prompts are listed, grouped by folder, with tags and a cost class; and the line that sums up a run.
+// List of prompts, grouped by folder, with tags and a cost class; and the line that sums up a run.
 
 import {
   PromptOrigin,
@@ -8,7 +8,7 @@ import {
   type Setting,
 } from "../generated/portico/v1/agent_pb";
 
-/** What a run uses unless the prompt or the person says otherwise. */
+/** Defaults of a run. */
 export interface RunDefaults {
   readonly model: string;
   /** In dollars; undefined if it is not known. */

@@ -16,13 +16,13 @@ export class PromptRun {
   readonly usual = signal<RunDefaults>({ model: "", maxCost: undefined });
   readonly chosen = signal<KeptPrompt | undefined>(undefined);
   readonly file = signal("");
-  /** What was typed, by the name of the variable. */
+  /** Typed values by the name of the variable. */
   readonly typed = signal<Readonly<Record<string, string>>>({});
   readonly model = signal("");
   readonly maxCost = signal("");
   readonly running = signal(false);
   readonly text = signal("");
-  /** What the agent does just now. */
+  /** The agent's current activity. */
   readonly step = signal("");
   readonly result = signal<PromptRunResult | undefined>(undefined);
   readonly problem = signal("");
@@ -73,7 +73,7 @@ export class PromptRun {
     this.typed.value = { ...this.typed.value, [name]: value };
   }
 
-  /** Runs the chosen prompt. What is missing is told instead. */
+  /** Runs the chosen prompt, or reports missing values. */
   async run(): Promise<void> {
     const prompt = this.chosen.peek();
     if (prompt === undefined || this.running.peek()) return;
@@ -130,7 +130,7 @@ export class PromptRun {
     this.problem.value = "The server stopped before the run ended. The answer so far is in its session.";
   }
 
-  /** What was changed; the rest comes from the server. */
+  /** Changed values; the rest comes from the server. */
   #values(): Record<string, string> {
     const values: Record<string, string> = {};
     for (const { name, sessionValue, defaultValue } of this.variables.peek()) {

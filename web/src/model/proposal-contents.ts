@@ -20,7 +20,7 @@ export class ProposalContents {
     return found(this.#known, path, undefined);
   }
 
-  /** Why it has not come; empty as long as it may. */
+  /** Reason why it could not be loaded; empty while it may still come. */
   failureOf(path: string): ReadonlySignal<string> {
     return found(this.#failed, path, "");
   }

@@ -1,4 +1,4 @@
-// Which proposals a diff editor can show.
+// Test for proposals that a diff editor can show.
 
 import type { ProposalUpdated } from "../generated/portico/v1/events_pb";
 

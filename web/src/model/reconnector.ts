@@ -137,7 +137,7 @@ export class Reconnector {
     forget();
   }
 
-  /** Why the talk ended; undefined if the server just closed the stream. */
+  /** Reason why the stream ended; undefined if the server just closed it. */
   async #try(attempt: StreamAttempt): Promise<unknown> {
     try {
       await this.#handler.run(attempt);

@@ -70,7 +70,7 @@ export class ReviewActions {
       return false;
     }
     this.#before.set(proposal.proposalId, before);
-    // What is left is what was rejected, under other names.
+    // The remaining changes are the rejected ones, under other names.
     if (done.proposal !== undefined) decisions.begin(stillRejected(done.proposal, rejected));
     const count = chosen.length === 0 ? proposal.files.length + proposal.unlisted : chosen.length;
     this.notify("good", `Applied ${countOf(count, "file")}.`, mergedText(done.merged), "apply");
@@ -99,7 +99,7 @@ export class ReviewActions {
     if (done === undefined) return false;
     this.#ports.take(done.proposal);
     if (!done.undone) {
-      const text = "Not undone: the applied lines were edited since.";
+      const text = "Not undone: the applied lines have been edited since.";
       this.notify("warning", text, "Undo your edits to those lines first.");
       return false;
     }

@@ -36,7 +36,7 @@ export class ProposalBuilder extends ItemBuilder<ProposalItem> {
     this.recordEvent(event);
   }
 
-  /** A newer page goes on with the same proposal at the same place. */
+  /** A newer page continues the same proposal at the same place. */
   continueWith(newer: ProposalBuilder): void {
     const listed = newer.#listed ?? this.#listed;
     this.update(newer.#last, newer.#proposal);

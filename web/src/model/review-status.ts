@@ -32,7 +32,7 @@ export class ReviewStatus {
     return this.#latest;
   }
 
-  /** Asks how things stand. That the server is away is told elsewhere. */
+  /** Reads the review status. The connection reports that the server is away. */
   async refresh(): Promise<void> {
     try {
       this.#latest.value = await this.#gateway.client.getReviewStatus({ sessionId: this.#session.id });

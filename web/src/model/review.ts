@@ -149,13 +149,13 @@ export class Review {
     this.#fetched.value = new Map(this.#fetched.peek()).set(proposal.proposalId, proposal);
   }
 
-  /** Decisions about what is not there any more go, and the person is told. */
+  /** Drops decisions about changes that no longer exist, and tells the person. */
   #settle(proposal: ProposalUpdated): void {
     const { proposalId, revision, status, files } = proposal;
     const before = this.#settled.get(proposalId);
     this.#settled.set(proposalId, revision);
     if (status !== ProposalStatus.OPEN) return;
-    // A file that is told in short may have hunks that are not known yet.
+    // A file that was sent in short may have hunks that are not known yet.
     const whole = files.filter((file) => !file.shortened).map((file) => decidableFile(file));
     const shortened = files.filter((file) => file.shortened);
     const decisions = this.choicesOf(proposalId);

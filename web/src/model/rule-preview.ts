@@ -19,9 +19,9 @@ interface Known {
 
 export class RulePreview {
   readonly rule: Signal<string>;
-  /** What the rule as it is now covers; undefined until the server has said so. */
+  /** Coverage of the current rule; undefined until the server has answered. */
   readonly preview: ReadonlySignal<PreviewRuleResponse | undefined>;
-  /** Why there is no preview of it. */
+  /** Reason why there is no preview of it. */
   readonly problem: ReadonlySignal<string>;
   readonly #known = signal<Known | undefined>(undefined);
   readonly #gateway: Gateway;

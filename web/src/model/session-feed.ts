@@ -21,7 +21,7 @@ export interface SessionFeedPorts {
   readonly environment: Environment;
   readonly sessionId: string;
   readonly pageSize: number;
-  /** Are told what comes, in the order of the log and of the desk's revisions. */
+  /** Called in the order of the log, and of the revisions of drafts. */
   onEvents(events: readonly Event[]): void;
   onDrafts(drafts: Desk): void;
 }
@@ -36,7 +36,7 @@ export class SessionFeed {
     () => this.#detail.value?.summary?.state ?? TurnState.UNSPECIFIED,
   );
   #timeline = new Timeline();
-  /** Events are missing, so that the tail is to be asked for again. */
+  /** Events are missing, so the tail must be loaded again. */
   #hasGap = false;
   /** The event that the detail is as old as. */
   #detailSeq = 0;

@@ -6,7 +6,7 @@ export function sessionTitle({ title }: Pick<SessionSummary, "title">): string {
   return title === "" ? "New session" : title;
 }
 
-/** How many files wait for review; empty if none do. */
+/** Number of files that wait for review, as text; empty if none do. */
 export function reviewText({ toReview }: Pick<SessionSummary, "toReview">): string {
   return toReview === 0 ? "" : `${toReview} to review`;
 }

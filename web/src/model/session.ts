@@ -270,7 +270,7 @@ class Session implements SessionModel {
       .some((item) => item.type === "prompt" && item.firstSeq > afterSeq && item.text.trim() === text.trim());
   }
 
-  /** That the server is away is told by the connection; anything else is news to the person. */
+  /** The connection reports that the server is away; anything else is shown to the person. */
   async #saveDraft(text: string): Promise<void> {
     try {
       await this.#submit({ case: "draft", value: { text, clientId: this.#gateway.clientId } });
@@ -284,7 +284,7 @@ class Session implements SessionModel {
     await this.#gateway.client.submitClientEvent({ sessionId: this.id, event });
   }
 
-  /** A call at each letter: that the server is away is told by the connection, and not so often. */
+  /** A call at each letter; the connection reports that the server is away, and less often. */
   async #tryQuietly<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
     try {
       return await call();
@@ -294,7 +294,7 @@ class Session implements SessionModel {
     }
   }
 
-  /** A call for the person: if it fails, they are told why. */
+  /** A call for the person: a failure is shown to them. */
   async #try<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
     try {
       return await call();

@@ -106,7 +106,7 @@ export interface ToolItem extends ItemBase {
   readonly durationMs: number | undefined;
   /** Whether the tool changes nothing, as a trusted MCP server says. */
   readonly readOnly: boolean;
-  /** Whether it can be stopped while the turn goes on. */
+  /** Whether it can be stopped while the turn continues. */
   readonly stoppable: boolean;
   /** Problems that the call added to files and removed from them. */
   readonly problems: readonly FileProblems[];
@@ -242,7 +242,7 @@ export interface SessionModel {
   /** Sends the last prompt again. */
   retry(): Promise<void>;
   stop(force?: boolean): Promise<void>;
-  /** Ends one command of the agent; the turn goes on. */
+  /** Ends one command of the agent; the turn continues. */
   stopCommand(terminalId: string): Promise<void>;
   stopTool(toolId: string): Promise<void>;
   /** Gives up an interrupted turn. */
@@ -266,7 +266,7 @@ export interface SessionModel {
   findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[] | undefined>;
   /** The prompts that are kept as files. Undefined: the server did not tell. */
   listPrompts(): Promise<readonly KeptPrompt[] | undefined>;
-  /** One of them; undefined if it cannot be used, which the person is told. */
+  /** One of them; undefined with a message if it cannot be used. */
   getPrompt(name: string): Promise<readonly PromptPiece[] | undefined>;
   /** Stops watching; called for hidden and closed tabs. */
   pause(): void;

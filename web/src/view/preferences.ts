@@ -12,7 +12,7 @@ export interface Preferences {
   readonly theme: Signal<Theme>;
   /** Both sides of a change beside each other, where there is room. */
   readonly splitDiffs: Signal<boolean>;
-  /** What is told about sessions: a notification while the page is hidden, and a sound. */
+  /** Notifications about sessions: one while the page is hidden, and a sound. */
   readonly announcements: Readonly<Record<NoticeKind, Announcement>>;
 }
 

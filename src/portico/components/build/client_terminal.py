@@ -99,7 +99,7 @@ async def run_in_terminal(proxy: Proxy, line: TerminalCommandLine) -> FinishedCo
             return FinishedCommand(shown.output, shown.truncated, timed_out=True)
         return FinishedCommand(shown.output, shown.truncated, status.exit_code, status.signal)
     except msgspec.DecodeError as error:
-        raise ToolFailure(f"The editor's terminal answered with nonsense: {error}") from error
+        raise ToolFailure(f"The editor's terminal sent an invalid response: {error}") from error
     finally:
         await asyncio.shield(_stop(proxy, named, kill=not ended))
 

@@ -61,7 +61,7 @@ class SessionPaths(msgspec.Struct, frozen=True):
 
 
 def find_symbol(text: str, symbol: str, line: int) -> tuple[int, int] | None:
-    """Where a name stands nearest to a line, which counts from one: line and column as editors count them."""
+    """Position of a name nearest to a line, which counts from one: line and column as editors count them."""
     before = r"(?<!\w)" if symbol[:1].isidentifier() else ""
     after = r"(?!\w)" if symbol[-1:].isidentifier() or symbol[-1:].isdigit() else ""
     pattern = re.compile(before + re.escape(symbol) + after)

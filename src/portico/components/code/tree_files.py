@@ -29,7 +29,7 @@ _MOST_DIFFS = 50
 
 
 class FileSources(msgspec.Struct, frozen=True):
-    """Where files are read: those of the person for a session, and those on the disk below a folder."""
+    """Readers of files: the person's for a session, and those on disk below a folder."""
 
     of_session: Callable[[SessionId, Path], EditorFiles]
     on_disk: Callable[[Path], EditorFiles]

@@ -76,7 +76,7 @@ def research_tools(answers: "ResearchAnswers") -> list[Tool]:
 
 
 def reading_tool(name: str, title: str, description: str, arguments: type[msgspec.Struct], run: _Run) -> Tool:
-    """A tool that changes nothing, whose failures are told to the model."""
+    """A tool that changes nothing, whose failures are reported to the model."""
     return Tool(name, description, schema_of(arguments), partial(_answer, run), title=title, read_only=True)
 
 

@@ -1,4 +1,4 @@
-"""The catalog of skills of a workspace: what was found, what of it may be used, and what an agent is told of it.
+"""The catalog of skills of a workspace: found skills, which of them may be used, and the text about them for an agent.
 
 The user's and the workspace's skills are on unless denied. A package's skill is off until the person has allowed it
 as it is; when its folder changes, it is off again. A name means the user's skill first, then the workspace's; every

@@ -171,7 +171,7 @@ async def _request_skill_permission(
 
 
 def _question(session_id: str, entry: CatalogSkill, skill: Skill) -> acp.RequestPermissionRequest:
-    # The fingerprint is in the title, so that a grant for good holds for the skill as it is now.
+    # The fingerprint is in the title, so that a permanent grant holds for the skill as it is now.
     title = f"Use the skill {skill.name} of {entry.source} (fingerprint {skill.fingerprint[:16]})"
     changed = "It has changed since you allowed it. " if entry.state is SkillState.CHANGED else ""
     words = f"{changed}{skill.description}\n\n{skill.folder}"

@@ -74,7 +74,7 @@ def _skills_in(place: Path, root: Path | None, source: SkillSource) -> Iterator[
             yield SkillFolder(place, source, "it is a link to a folder outside")
         return
     if source.is_package and _PACKAGE.fullmatch(source.package) is None:
-        return  # An agent is told of it by its name, and this one may be anything.
+        return  # Agents see its name, and this one may be anything.
     waiting, found = [(real, 0)], 0
     while waiting and found < _MOST_SKILLS:
         folder, depth = waiting.pop(0)

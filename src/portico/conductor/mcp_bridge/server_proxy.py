@@ -236,7 +236,7 @@ class McpProxy(SessionServersProxy):
         except OperationCancelled:
             self.refuse_agent(message, RpcError(REQUEST_CANCELLED, "the request was cancelled"))
             return
-        except Exception:  # top level of a server: the request is refused, and the chain goes on
+        except Exception:  # top level of a server: the request is refused, and the chain continues
             log.exception("the MCP server %s failed", server.name)
             what = f"the MCP server {server.name} failed"
             self.refuse_agent(message, RpcError(BACKEND_FAILED, what))

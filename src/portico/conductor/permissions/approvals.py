@@ -1,4 +1,4 @@
-"""Approvals that a person gave for good, and the private file they are kept in.
+"""Permanent approvals of a person, and the private file they are kept in.
 
 A file that cannot be trusted or understood approves nothing and is never written over. An approval
 holds for one agent in one workspace, because a file of the same name elsewhere is another file.

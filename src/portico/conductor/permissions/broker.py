@@ -1,7 +1,7 @@
 """The permission broker: a proxy that decides permission requests by policy and asks the client about the
 rest.
 
-The first that applies decides: a deny rule, a read-only session, a grant for the session or for good, an allow
+The first that applies decides: a deny rule, a read-only session, a grant for the session or a permanent one, an allow
 rule, the agent's bypass, the later review of changes in a working copy, a trusted tool that only reads, and last a
 person. If a deny rule might apply, the person is asked at once. The broker fails closed: any failure on the way to
 a clear yes is a denial. A denial selects one of the agent's own reject options, or is an error if it offers none.
@@ -365,7 +365,7 @@ class PermissionBroker(SessionFoldersProxy):
             self._grants.add(question.root, question.action)
 
     def _answer(self, question: BrokeredRequest, answer: Any, *, allows: bool = False) -> None:
-        """Answer the agent. A client request that is allowed goes on to the client, which answers it."""
+        """Answer the agent. A client request that is allowed is passed on to the client, which answers it."""
         if not question.is_client_request:
             self.answer_agent(question.message, answer)
         elif allows:

@@ -18,7 +18,7 @@ class PolicyDecision(msgspec.Struct, frozen=True):
 
     @property
     def reason(self) -> str:
-        """Why it was denied."""
+        """Reason for the denial."""
         if self.source == "read_only":
             return "This session is read-only: it writes no files and runs no commands."
         return f"denied by the rule {self.rule}"

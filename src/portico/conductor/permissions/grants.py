@@ -1,4 +1,4 @@
-"""Rules that a person granted for a session or for good, and one-time grants that are still unused."""
+"""Rules that a person granted for a session or permanently, and one-time grants that are still unused."""
 
 import logging
 from typing import Literal

@@ -29,7 +29,7 @@ _ELSEWHERE = ("~", "../")
 
 
 def risks_of(action: RequestedAction) -> tuple[PermissionRisk, ...]:
-    """What is known of an action. A command may do more than it says."""
+    """Known risks of an action. A command may do more than it says."""
     commands = list(_commands(action))
     found: list[PermissionRisk] = []
     if action.elsewhere or any(_is_outside(name, action) for name in (*action.paths, *_arguments(commands))):

@@ -71,7 +71,7 @@ def program_name(program: str) -> str:
 def after_options(words: tuple[ShellWord, ...], arguments: int = 0) -> Iterator[tuple[ShellWord, ...]]:
     """The words from every place where options may end: an option may or may not take the next word as its value.
 
-    It goes on behind so many further `arguments`.
+    It continues after so many further `arguments`.
     """
     follows_option = False
     for place, word in enumerate(words[:_MAX_OPTIONS]):

@@ -1,6 +1,6 @@
 """Portico's extension of ACP permission requests: scopes, extra options and the client's answer.
 
-A client that announces `clientCapabilities._meta.portico.permissions` is told which scopes it may
+A client that announces `clientCapabilities._meta.portico.permissions` learns which scopes it may
 choose and hears of every decision that was made without it. Any other client is shown two options
 more. Either way the agent sees its own options only.
 """

@@ -1,7 +1,7 @@
 """Proxy that adds the editor's active file, selection, open files and problems to each prompt.
 
 The editor writes its state to a file. What is outside the session's folders stays unsaid, and of a
-file that may hold secrets only the name is said. A command goes on untouched.
+file that may hold secrets only the name is included. A command is passed on unchanged.
 """
 
 import os

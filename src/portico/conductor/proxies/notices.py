@@ -17,7 +17,7 @@ _PROMPT = "session/prompt"
 class ChainNotices(Proxy):
     """Stands next to the client. Costs nothing until there is something to say.
 
-    A notice is told with the next prompt of every session that has not heard it. To clients that do not take notices
+    A notice is sent with the next prompt of every session that has not received it. To clients that do not take notices
     it is a tool call: the only update that every editor displays.
     """
 

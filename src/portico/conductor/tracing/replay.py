@@ -151,7 +151,7 @@ class ReplayAgent:
                 assert_never(other)
 
     async def _ask(self, method: str, params: Raw) -> Raw | None:
-        """Ask the client. However it answers, the recording goes on."""
+        """Ask the client. The recording continues however it answers."""
         try:
             return await self._connection.request(method, params)
         except RpcError as error:

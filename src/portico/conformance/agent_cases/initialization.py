@@ -112,7 +112,7 @@ async def exit_at_end_of_input(trial: AgentTrial) -> str:
 
 @INITIALIZATION.add("ACP-STDERR-001", Level.ADVISORY, "transports#stdio")
 async def keep_stderr_apart(trial: AgentTrial) -> str:
-    """What the agent logs goes to standard error, and no message of the protocol does."""
+    """The agent logs to standard error, and sends no message of the protocol there."""
     await trial.connect()
     for connection in trial.connections:
         for line in connection.running.stderr_tail().splitlines():

@@ -17,7 +17,7 @@ async def write_messages_only(trial: AgentTrial) -> None:
 
 @RECORD.add("ACP-TRANSPORT-002", Level.MANDATORY, "transports")
 async def write_utf8(trial: AgentTrial) -> None:
-    """What the agent writes to standard output is UTF-8."""
+    """The agent writes UTF-8 to standard output."""
     for frame in _run(trial):
         try:
             frame.line.decode()

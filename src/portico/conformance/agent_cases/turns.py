@@ -16,9 +16,9 @@ from portico.rpc.messages import REQUEST_CANCELLED
 TURNS: CaseList[AgentTrial] = CaseList()
 
 _SILENT_SECONDS = 1.0
-"""How long a turn may be silent before it is cancelled all the same."""
+"""Time without an update after which a turn is cancelled anyway."""
 _SETTLE_SECONDS = 0.2
-"""How long a turn goes on before it is cancelled, so that a short one is not taken for one that ignores it."""
+"""Time after which a turn is cancelled, so that a short one is not mistaken for one that ignores it."""
 _STREAMED = schema.AgentMessageChunk | schema.AgentThoughtChunk | schema.ToolCall | schema.ToolCallProgress
 
 
@@ -161,7 +161,7 @@ async def answer_cancelled_request(trial: AgentTrial) -> None:
     assert request_id is not None
     connection.dialogue.notify("$/cancel_request", {"requestId": request_id.id})
     await connection.barrier()
-    # An agent may ignore the notification, and then goes on with the turn.
+    # An agent may ignore the notification, and then continues the turn.
     connection.dialogue.notify("session/cancel", schema.CancelNotification(session_id=session.session_id))
     answer = await prompt
     if not isinstance(answer.error, UnsetType) and answer.error.code != REQUEST_CANCELLED:

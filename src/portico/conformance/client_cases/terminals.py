@@ -20,7 +20,7 @@ _WAIT = "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists()
 
 @TERMINALS.add("PORTICO-CLIENT-TERMINALS-001", Level.CAPABILITY, "terminals#getting-output")
 async def run_command(trial: ClientTrial) -> None:
-    """A command runs in a terminal; its output and its exit code are told."""
+    """A command runs in a terminal; its output and its exit code are reported."""
     connection = await _terminals(trial)
     terminal = await _create(connection, "print('conformance'); raise SystemExit(3)")
     ended = await _exit(connection, terminal)

@@ -114,7 +114,7 @@ async def take_many_updates(trial: ClientTrial) -> None:
 
 @UPDATES.add("PORTICO-CLIENT-ORDER-002", Level.ADVISORY, "prompt-turn#3-agent-reports-output")
 async def show_text_in_order(trial: ClientTrial) -> None:
-    """What a client prints of an answer is in the order in which it came, up to the end of the turn."""
+    """A client prints an answer in the order in which it came, up to the end of the turn."""
     connection = await trial.open()
     turn = await connection.turn()
     words = [f"portico-{number:03}" for number in range(_CHUNKS)]

@@ -68,7 +68,7 @@ async def ignore_stray_answers(trial: ClientTrial) -> None:
 
 @WIRE.add("PORTICO-CLIENT-JSONRPC-005", Level.ADVISORY, "overview#error-handling")
 async def survive_invalid_requests(trial: ClientTrial) -> None:
-    """A request with parameters of the wrong type is answered with an error, and the connection goes on."""
+    """A request with parameters of the wrong type is answered with an error, and the connection stays open."""
     connection = await trial.connect()
     answer = await connection.request("session/request_permission", {"sessionId": 7, "options": "none"})
     if not answer.failure:
@@ -130,7 +130,7 @@ async def close_connection(trial: ClientTrial) -> None:
     connection = await trial.open()
     (await connection.turn()).set_result("end_turn")
     if not await _ends(trial, connection.running.wait()):
-        raise NotExercised("The client goes on without a prompt.")
+        raise NotExercised("The client continues without a prompt.")
     if not connection.dialogue.ended.is_set() and not await _ends(trial, connection.dialogue.ended.wait()):
         raise Violation("The client ended, and the connection is still open.")
 

@@ -90,7 +90,7 @@ class SessionChannel:
                 self.state.take(event)
             seq = page[-1].seq
         if seq == 0:
-            raise SessionNotFound(f"There is no session {self.session_id}.")
+            raise SessionNotFound(f"Session {self.session_id} does not exist.")
         self.state.take_draft(await self._parts.drafts.get(self.session_id))
         self.since = self._actions.newest
         for work, title in (

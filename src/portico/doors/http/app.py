@@ -35,7 +35,7 @@ _LONGEST_LOGGED_PATH = 200
 
 
 class RemoteDoor(Protocol):
-    """What serves another protocol over the network."""
+    """Server of another protocol over the network."""
 
     async def open(
         self, request: HttpRequest, scope: Scope, receive: Receive, answer: HttpResponse
@@ -43,7 +43,7 @@ class RemoteDoor(Protocol):
 
 
 class ServedDoors(msgspec.Struct, frozen=True, kw_only=True):
-    """What the server offers to programs: the service, ACP over the network, and the agent host."""
+    """Interfaces of the server for programs: the service, ACP over the network, and the agent host."""
 
     service: ASGIApp
     remote: RemoteDoor

@@ -1,4 +1,4 @@
-"""What is at `/acp`: the handshake of a WebSocket, or a call of the HTTP transport."""
+"""Endpoint `/acp`: the handshake of a WebSocket, or a call of the HTTP transport."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from portico.doors.remote_acp.websocket import WebSocketDoor
 
 KEEP_SECONDS = 300.0
-"""How long a chain waits for a client that was lost."""
+"""Time for which a chain waits for a lost client."""
 
 
 class RemoteAcpDoor:

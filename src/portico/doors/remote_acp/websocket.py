@@ -92,7 +92,7 @@ class WebSocketDoor:
             await asyncio.wait(self._ending)
 
     async def _find(self, request: HttpRequest, counted: int | None) -> _SocketConnection:
-        """The connection that a client comes back to, free to be used, or a new one."""
+        """The connection that a client resumes, free to be used, or a new one."""
         if self._closing.is_set():
             raise RequestRefused(503, "unavailable", "The server is stopping.")
         known = request.header(CONNECTION_HEADER)
@@ -147,7 +147,7 @@ class WebSocketDoor:
 
 
 def _counted(request: HttpRequest) -> int | None:
-    """How many messages the client has received, if it counts them."""
+    """Number of messages that the client has received, if it counts them."""
     value = request.header(RECEIVED_HEADER)
     if value is None:
         return None

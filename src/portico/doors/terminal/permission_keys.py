@@ -13,7 +13,7 @@ _LETTERS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_
 _WORDS = {"yes": "y", "always": "a", "no": "n"}
 _SCOPES: tuple[tuple[PermissionScope, str, str], ...] = (
     ("session", "s", "for this session"),
-    ("always", "g", "for good"),
+    ("always", "g", "always"),
 )
 
 

@@ -12,7 +12,7 @@ _LONGEST = 300
 
 
 def late_problem_lines(event: Event, workspace: str) -> list[str]:
-    """What an event tells about problems of a tool call that is over; nothing for any other event."""
+    """Lines about the problems of a finished tool call; nothing for any other event."""
     payload = event.payload
     return problem_lines(payload.problems or (), workspace) if isinstance(payload, ToolUpdated) else []
 

@@ -23,7 +23,7 @@ FULL_SYNC, INCREMENTAL_SYNC = 1, 2
 
 
 def client_capabilities() -> dict[str, Any]:
-    """What is announced in `initialize`: all that is handled here, and nothing else."""
+    """Client capabilities announced in `initialize`: exactly what is handled here."""
     registered = {"dynamicRegistration": True}
     linked = {"dynamicRegistration": True, "linkSupport": True}
     return {
@@ -69,7 +69,7 @@ def client_capabilities() -> dict[str, Any]:
 
 
 class ServerCapabilities:
-    """What one server offers. Registrations come and go while it runs."""
+    """Capabilities of one server. Registrations change while it runs."""
 
     def __init__(self, static: Mapping[str, Any]) -> None:
         self._static = static
@@ -104,7 +104,7 @@ class ServerCapabilities:
 
     @property
     def sync(self) -> int:
-        """How changes of a text are sent: not at all, as a whole, or as ranges."""
+        """Kind of text synchronization: none, whole texts, or ranges."""
         for one in self._registered.values():
             if one.method == "textDocument/didChange":
                 return int((one.register_options or {}).get("syncKind", FULL_SYNC))

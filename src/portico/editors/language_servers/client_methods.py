@@ -1,4 +1,4 @@
-"""What a language server may ask of its client, and what it tells it."""
+"""Requests and notifications of a language server to its client."""
 
 import asyncio
 import logging

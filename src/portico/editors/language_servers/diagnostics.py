@@ -15,7 +15,7 @@ _MOST_FILES = 5000
 class _Pushed(msgspec.Struct, frozen=True):
     version: int | None
     number: int
-    """How many notifications came before this one."""
+    """Number of notifications before this one."""
     items: list[Raw]
 
 

@@ -17,9 +17,9 @@ class OpenDocument:
         self.version = 1
         self.on_disk = on_disk
         self.told_at = 0
-        """How many changes the server had been told when it learned this version."""
+        """Number of changes reported to the server before this version."""
         self.pushes_before = 0
-        """How many diagnostics it had pushed by then."""
+        """Number of diagnostics that it had pushed by then."""
         self.diagnosed_version = 0
         """The version whose diagnostics are known, if the server tells no versions itself."""
         self.awaited_version = 0

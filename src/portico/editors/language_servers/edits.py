@@ -1,7 +1,7 @@
 """Renames and code actions of a server, as the whole new texts of the files they change.
 
 Nothing is written here. The texts that the edits were made for are compared with those that the session has; if one
-has changed meanwhile, or has unsaved text, the server is told of it and asked again.
+has changed meanwhile, or has unsaved text, the change is sent to the server and it is asked again.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -61,7 +61,7 @@ class CodeEdits:
         return await self._agreed(ask)
 
     async def offers(self, document: OpenDocument, place: CodeLookup) -> list[_Offer]:
-        """What can be done at a line, and about the problems on it."""
+        """Actions at a line, and fixes for the problems on it."""
         await need(self._server, "textDocument/codeAction", "code actions")
         line = document.lines.line(place.line)
         end = document.lines.position(

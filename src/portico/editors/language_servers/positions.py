@@ -8,7 +8,7 @@ from portico.editors.language_servers.wire import LspPosition, LspRange
 
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 ENCODINGS: tuple[PositionEncoding, ...] = ("utf-16", "utf-8", "utf-32")
-"""What a server may choose from; without a choice it is the first."""
+"""Encodings that a server may choose from; the first is the default."""
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
@@ -22,7 +22,7 @@ def to_units(text: str, encoding: PositionEncoding) -> int:
 
 
 def to_characters(line: str, units: int, encoding: PositionEncoding) -> int:
-    """How many characters of a line the first `units` are; all of them if there are fewer."""
+    """Number of characters in the first `units` of a line; all of them if there are fewer."""
     if encoding == "utf-32" or line.isascii():
         return min(units, len(line))
     seen = 0

@@ -70,7 +70,7 @@ async def describe_problems(
 
 
 def not_known(server: LanguageServer, path: Path) -> str:
-    """Why the problems of a file are not known."""
+    """Message that the problems of a file are not known yet, with the reason."""
     doing = server.progress.describe()
     still = f"{server.name} is still {doing}." if doing else f"{server.name} has not finished checking it."
     return f"Not known yet: the problems of {path.name}. {still} Ask again."
@@ -101,7 +101,7 @@ async def _pull(server: LanguageServer, document: OpenDocument, identifier: str 
 
 
 async def _await_push(server: LanguageServer, document: OpenDocument) -> list[Raw] | None:
-    """What the server pushed about the current version; None after something else has changed."""
+    """Problems that the server pushed for the current version; None after something else has changed."""
     if server.changes > document.told_at:
         # Something else has changed since this version was told, and may have changed its problems.
         server.touch(document)
@@ -115,7 +115,7 @@ async def _await_push(server: LanguageServer, document: OpenDocument) -> list[Ra
 
 
 async def _await_unversioned(server: LanguageServer, document: OpenDocument, version: int) -> list[Raw]:
-    """What a server pushes that tells no versions: the last, after it has surely read the text and has gone quiet."""
+    """Last problems pushed by a server without versions, once it has certainly read the text and has gone quiet."""
     pushed = server.pushed
     if document.diagnosed_version != version:
         if server.capabilities.offers(_ROUND_TRIP):

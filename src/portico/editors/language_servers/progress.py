@@ -1,4 +1,4 @@
-"""Work that a server reports while it goes on, such as indexing."""
+"""Progress that a server reports, such as indexing."""
 
 import asyncio
 from contextlib import suppress
@@ -52,7 +52,7 @@ class ServerProgress:
         return not self._active
 
     def describe(self) -> str | None:
-        """What is going on, as "indexing, 40 %"; None if nothing is."""
+        """Current work, such as "indexing, 40 %"; None if there is none."""
         if not self._active:
             return None
         value = next(iter(self._active.values()))

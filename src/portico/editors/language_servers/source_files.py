@@ -40,10 +40,10 @@ class TreeSnapshot:
         self._names = frozenset((*spec.project_files, *spec.languages))
         self._known: dict[str, _Facts | None] | None = None
         self.seconds = 0.0
-        """How long the last look took."""
+        """Duration of the last look."""
 
     def compare(self) -> dict[Path, int]:
-        """What was created, changed and deleted since the last look. Blocks."""
+        """Files created, changed and deleted since the last look. Blocks."""
         began, looked_at = time.monotonic(), time.time_ns()
         found = {
             path: facts if facts[0] < looked_at - _STEP_NS else None
@@ -69,7 +69,7 @@ class TreeSnapshot:
 
 
 def count_suffixes(root: Path, suffixes: frozenset[str], *, most: int = 20_000) -> dict[str, int]:
-    """How many files of each kind a tree has, as far as it is looked at. Blocks."""
+    """Number of files of each kind in a tree, as far as it is looked at. Blocks."""
     counts: dict[str, int] = {}
     for entry in _walk(str(root), most):
         if (suffix := Path(entry.name).suffix.lower()) in suffixes:

@@ -30,7 +30,7 @@ class LanguageServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Language ids by the extension of a file."""
     recipe: InstallRecipe | None = None
     hint: str = ""
-    """How to get the program where there is no recipe, or what it needs besides."""
+    """Hint how to get the program without a recipe, or what else it needs."""
     env: Mapping[str, str] = {}
     default_env: Mapping[str, str] = {}
     """Variables for those that the environment does not have."""

@@ -32,7 +32,7 @@ class TreeSync:
         self._looked_at = 0.0
         self._was_compared = True
         self.lock = asyncio.Lock()
-        """Held while something is told, and as long as the server has a text on trial."""
+        """Held while a change is sent, and as long as the server has a text on trial."""
         self._questions = 0
         self._no_questions = asyncio.Event()
         self._no_questions.set()

@@ -16,7 +16,7 @@ CHECK_SECONDS = 60.0
 _GITIGNORE = "__pycache__/\n"
 _REASON_LENGTH = 300
 _FAILURE = re.compile(r"[^:]*Error|--- FAIL|not ok")
-"""What a line with a failed test begins with, in the output of Python, Node and Go."""
+"""Beginnings of lines with a failed test, in the output of Python, Node and Go."""
 
 
 class TaskVerdict(msgspec.Struct, frozen=True):

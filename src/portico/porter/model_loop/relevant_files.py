@@ -24,7 +24,7 @@ _NAME = re.compile(
     r"`([A-Za-z_]\w+)`|\b([A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|[A-Z]\w*[a-z][A-Z]\w*|[A-Za-z]\w+(?=\(|\.\w+\())"
     r"|(?<=\w )([A-Z][a-z]\w+)"
 )
-"""What looks like a name in code: in backticks, with an underscore or capitals inside, before a bracket, or a
+"""Text that looks like a name in code: in backticks, with an underscore or capitals inside, before a bracket, or a
 capitalised word in the middle of a sentence."""
 _MOST_NAMES = 12
 _MOST_MATCHES = 500

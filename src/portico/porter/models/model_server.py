@@ -28,7 +28,7 @@ _ADDRESSES = {
     "openrouter": "https://openrouter.ai/api/v1",
 }
 _PATHS = {"anthropic": "/v1/models", "groq": "/openai/v1/models", "openrouter": "/key"}
-"""Where it is not `/models`. OpenRouter lists its models to everybody, so it is asked about the key itself."""
+"""Paths other than `/models`. OpenRouter lists its models without a key, so it is asked about the key itself."""
 _NO_SCHEME = "Start it with http:// or https://"
 
 

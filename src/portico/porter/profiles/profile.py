@@ -55,7 +55,7 @@ class ProfileLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class ProfileGuards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When a model that goes astray is stopped or reminded.
+    """Limits at which a drifting model is stopped or reminded.
 
     `repetitions` of a call with the same result are made, and a turn ends after `refusals` of more. `failures` in a
     row end a turn. `reminders` is how often a model is asked to make a change that it only described.
@@ -80,7 +80,7 @@ class ProfileChecks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the loop works with a class of models.
+    """Profile of the loop for a class of models.
 
     `tools` are names or patterns of the tools that are offered. `variants` selects another form of a tool, and
     `descriptions` a shorter description; `parameters` names those parameters of a tool that are shown. With

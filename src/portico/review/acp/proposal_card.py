@@ -116,13 +116,13 @@ def applied_message(decided: DecidedProposal, workspace: Path) -> str:
         return (
             f"Nothing was applied: you have changed the same lines of {names} meanwhile. Your files are as they were, "
             f"and the proposal stays. `portico review show {session}` shows both sides, and `portico review apply "
-            f"--session {session}` with --mine or --theirs settles them."
+            f"--session {session}` with --mine or --theirs resolves them."
         )
     lines = [f"Applied to {workspace}."]
     if decided.merged:
-        lines.append(f"What you had changed meanwhile is kept in {', '.join(decided.merged)}.")
+        lines.append(f"Your own changes were kept in {', '.join(decided.merged)}.")
     if decided.refused:
-        lines.append(f"Left out, because it must not be changed: {', '.join(decided.refused)}.")
+        lines.append(f"Skipped, because it is protected: {', '.join(decided.refused)}.")
     return " ".join(lines)
 
 

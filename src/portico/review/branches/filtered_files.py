@@ -99,7 +99,9 @@ class FilteredFiles:
 
 
 def filter_run_notice(paths: Collection[str]) -> Notice:
-    return Notice(level="info", text=f"{name_some(sorted(paths))} went through a filter of this repository.")
+    return Notice(
+        level="info", text=f"{name_some(sorted(paths))} passed through a filter of this repository."
+    )
 
 
 def uncommitted_notice(paths: Collection[str]) -> Notice:

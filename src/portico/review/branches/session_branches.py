@@ -154,7 +154,7 @@ class Branches:
         head, _ = await repository.settled_head()
         if head.branch != session.branch and await repository.commit_of(_finishing(slug)) is None:
             raise SessionBusy(
-                f"The session {slug} works on {session.branch}, but HEAD is elsewhere by now.",
+                f"The session {slug} works on {session.branch}, but HEAD is now elsewhere.",
                 suggestion=f"Switch back and finish it there: {await _switch(repository, session.branch)}",
             )
         check_index_free(repository)
@@ -311,12 +311,14 @@ class Branches:
             )
         if await repository.branch_commit(branch) not in (None, home):
             raise InvalidInput(
-                f"{branch} exists, with commits of its own.",
+                f"{branch} already exists and has its own commits.",
                 suggestion="Merge or delete it, or choose another name.",
             )
         listed = (await repository.git.run("worktree", "list", "--porcelain")).text.split("\n")
         if f"branch refs/heads/{branch}" in listed:
-            raise InvalidInput(f"{branch} is at work in another worktree.", suggestion="Choose another name.")
+            raise InvalidInput(
+                f"{branch} is checked out in another worktree.", suggestion="Choose another name."
+            )
 
     async def _record(self, repository: Repository, session: BranchSession) -> None:
         staged = await commit(repository, session.staged, [session.home_commit], "What was staged\n")

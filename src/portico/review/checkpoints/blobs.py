@@ -71,7 +71,7 @@ async def write_blobs(
     except OSError as error:
         raise StoreFailed(
             f"The files to be restored could not be written ({error.strerror}); everything is as it was.",
-            suggestion="Make room on the disk if it is full, and restore again.",
+            suggestion="Free some space if the disk is full, and restore again.",
         ) from error
     finally:
         gathered.unlink(missing_ok=True)

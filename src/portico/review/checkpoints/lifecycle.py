@@ -315,7 +315,7 @@ class Checkpoints:
             if each.id == checkpoint_id:
                 return each
         raise InvalidInput(
-            f"There is no checkpoint {checkpoint_id} of {snapshots.workspace}.",
+            f"Unknown checkpoint {checkpoint_id} in {snapshots.workspace}.",
             suggestion="List the checkpoints of this workspace; old ones are removed after a while.",
         )
 

@@ -78,7 +78,7 @@ class SnapshotDifference(msgspec.Struct, frozen=True):
 
 
 class _Collected(NamedTuple):
-    """How the workspace differs from the index: files that are gone, and those to take. Nothing is written yet."""
+    """Difference between workspace and index: files that are gone, and those to take. Nothing is written yet."""
 
     gone: list[str]
     taken: list[str]

@@ -169,7 +169,7 @@ class WindowApplier:
             draft.unlink(missing_ok=True)
             raise StoreFailed(
                 f"The apply could not be recorded ({error.strerror or error}); nothing was changed.",
-                suggestion="Make room on the disk if it is full, and try again.",
+                suggestion="Free some space if the disk is full, and try again.",
             ) from error
         return applied, draft
 

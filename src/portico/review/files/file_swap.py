@@ -354,5 +354,5 @@ def _translated(place: str, error: OSError) -> PorticoError:
         )
     return StoreFailed(
         f"{place} cannot be put in place ({error.strerror}); everything is as it was.",
-        suggestion="Make room on the disk if it is full, and restore again.",
+        suggestion="Free some space if the disk is full, and restore again.",
     )

@@ -37,5 +37,5 @@ def cannot_write(folder: Path, error: OSError) -> StoreFailed:
     """The error for a folder in which Portico cannot write what it has to."""
     return StoreFailed(
         f"Portico cannot write what it has to in {folder} ({error.strerror or error}).",
-        suggestion="Make room on the disk if it is full, or make the folder writable; then try again.",
+        suggestion="Free some space if the disk is full, or make the folder writable; then try again.",
     )

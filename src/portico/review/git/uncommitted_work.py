@@ -268,6 +268,6 @@ def check_index_free(repository: Repository) -> None:
 
 def _busy(repository: Repository, lock: Path) -> SessionBusy:
     return SessionBusy(
-        f"Another git is at work in {repository.root}.",
-        suggestion=f"Wait for it to end; if none runs, remove {lock}.",
+        f"Another git process is using {repository.root}.",
+        suggestion=f"Wait for it to end. If none is running, remove {lock}.",
     )

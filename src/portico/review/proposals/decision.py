@@ -74,7 +74,7 @@ class ProposalDecider:
         if not parted.chosen.changes and not parted.chosen.made:
             raise InvalidInput(
                 "This proposal has nothing left to apply.",
-                suggestion="Discard it, or take the last apply back.",
+                suggestion="Discard it, or undo the last apply.",
             )
         self._check_links(proposal, parted.chosen)
         resolved = ConflictResolver(Path(proposal.workspace), writer.disk).resolve(parted.chosen, resolve)

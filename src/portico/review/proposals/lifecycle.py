@@ -220,8 +220,8 @@ class Proposals:
             record = self._store.load(session, proposal_id)
             if revision is not None and record.proposal.revision != revision:
                 raise InvalidInput(
-                    f"The proposal is at revision {record.proposal.revision} by now, not at {revision}.",
-                    suggestion="Look at it again, and decide on what it says now.",
+                    f"The proposal is now at revision {record.proposal.revision}, not {revision}.",
+                    suggestion="Review it again, then decide.",
                 )
             yield record
 
@@ -329,5 +329,6 @@ def _change_to(proposal: Proposal, path: str) -> FileChange:
         if change.path == path:
             return change
     raise InvalidInput(
-        f"The proposal has no change to {path}.", suggestion="Look at the proposal again: it may be decided."
+        f"The proposal has no change to {path}.",
+        suggestion="Look at the proposal again: it may have been decided already.",
     )

@@ -159,7 +159,7 @@ class ProposalStore:
         except OSError as error:
             raise StoreFailed(
                 f"The proposal could not be kept ({error.strerror or error}).",
-                suggestion="Make room on the disk if it is full, and try again.",
+                suggestion="Free some space if the disk is full, and try again.",
             ) from error
         self.sweep(proposal.session, proposal.id)
         return _bare(proposal)

@@ -202,7 +202,7 @@ class WorkingCopies:
             if isinstance(error, OSError):
                 raise StoreFailed(
                     f"The copy for the agent could not be made ({error.strerror or error}).",
-                    suggestion="Make room on the disk if it is full, then try again.",
+                    suggestion="Free some space if the disk is full, then try again.",
                 ) from error
             raise
 
@@ -235,7 +235,7 @@ class WorkingCopies:
             except OSError as error:
                 raise StoreFailed(
                     f"The copy for the agent could not be brought up to date ({error.strerror or error}).",
-                    suggestion="Make room on the disk if it is full, then try again; what was begun is finished then.",
+                    suggestion="Free some space if the disk is full, then try again; what was begun is finished then.",
                 ) from error
 
 

@@ -243,7 +243,7 @@ class AgentConnection:
     def timed_out(self, what: str) -> AgentTimedOut:
         return AgentTimedOut(
             f"The agent {self.spec.name} {what}.",
-            suggestion="Try again. If it stays silent, run the agent by itself to see what it is waiting for.",
+            suggestion="Try again. If it still does not respond, run the agent on its own to see what it is waiting for.",
             details=self._details(),
         )
 

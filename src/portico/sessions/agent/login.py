@@ -44,7 +44,7 @@ class AgentLogin:
             return found[0]
         if not self.methods:
             raise InvalidInput(
-                f"The agent {self.agent} offers no login method.",
+                f"The agent {self.agent} has no login method.",
                 suggestion="If it needs one, use its own login command.",
             )
         ways = "; ".join(f"{one.method_id} ({one.name})" for one in self.methods)

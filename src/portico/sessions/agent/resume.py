@@ -54,7 +54,7 @@ class AttachResult(msgspec.Struct, frozen=True, kw_only=True):
             )
         elif self.forgotten:
             could_not = "fork its own session" if self.forked else "reload this conversation"
-            text = f"The agent could not {could_not}, so it is given a summary of it with the next prompt."
+            text = f"The agent could not {could_not}, so it gets a summary with the next prompt."
             yield Notice(level="warning", text=text, details=details)
         elif self.session.attached_by == "fork":
             yield Notice(level="info", text="The agent forked its own session; it knows the conversation.")
@@ -121,7 +121,7 @@ async def attach_anew(
     """Create another session at an agent that reopened one and then refused a prompt in it."""
     attempts = _AttachAttempts(connection, session, HistoryCounter())
     attached = await attempts.begin("replay")
-    way = f"The agent reopened its session, but does not know it: {refusal.reason}"
+    way = f"The agent reopened its session but does not know the conversation: {refusal.reason}"
     return msgspec.structs.replace(attached, refused_methods=(way,))
 
 

@@ -130,7 +130,7 @@ class _MarkdownPage:
                     yield from _parts(content)
                 self._contents.clear()
                 if state is not TurnState.COMPLETED:
-                    yield f"_The turn was {state.value}._"
+                    yield f"_Turn {state.label}._"
             case _:
                 return
 
@@ -175,16 +175,23 @@ def _notice(notice: Notice) -> Iterator[str]:
         yield from (f"> {line}".rstrip() for line in notice.details.splitlines())
 
 
+_DECIDERS = {
+    "person": "by the person",
+    "policy": "by a rule",
+    "nobody": "because no one could be asked",
+}
+
+
 def _inquiry(inquiry: PermissionResolved | QuestionAsked | QuestionAnswered) -> Iterator[str]:
     match inquiry:
         case PermissionResolved(outcome=outcome, by=by):
-            yield f"_Permission {outcome} by {by}._"
+            yield f"_Permission {outcome} {_DECIDERS[by]}._"
         case QuestionAsked(message=message, url=url):
             yield f"**{message}**" + (f" {url}" if url else "")
         case QuestionAnswered(action="accept"):
             yield from _answers(inquiry)
         case QuestionAnswered(action=action, by=by):
-            yield f"_The question was {'declined' if action == 'decline' else 'canceled'} by {by}._"
+            yield f"_The question was {'declined' if action == 'decline' else 'canceled'} {_DECIDERS[by]}._"
 
 
 def _answers(answered: QuestionAnswered) -> Iterator[str]:

@@ -35,7 +35,7 @@ from portico.sessions.ports import Store
 
 MAX_CHARACTERS = 12_000
 FIRST_DRAFT = "Continue with the open points."
-"""What a person may just send to the next agent."""
+"""Suggested first prompt for the next agent."""
 FIRST_EVENTS = 3
 """Events at the start of a session among which its mark is."""
 
@@ -238,7 +238,7 @@ class HandOff:
         yield from (f"Unanswered question: {message}" for message in self._asked.values())
         yield from (f"Undecided request: {title}" for title in self._requested.values())
         if self._ended is not None and self._ended.state is not TurnState.COMPLETED:
-            yield f"The last turn was {self._ended.state.value}."
+            yield f"Last turn: {self._ended.state.label}."
 
     def _open_proposals(self) -> list[str]:
         return [

@@ -13,7 +13,7 @@ _WITHIN_MESSAGES = (
     *(log.ComponentsUpdated, log.TitleUpdated, log.CheckpointCreated, log.EditorRequested, log.EditorReplied),
     *(log.ToolUpdated, log.ToolCompleted, log.PermissionResolved, log.QuestionAnswered),
 )
-"""Events after which a message goes on: doors show nothing new at their place."""
+"""Events after which a message continues: doors show nothing new at their place."""
 
 
 async def read_timeline_page(

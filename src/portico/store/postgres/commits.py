@@ -160,5 +160,5 @@ def _last_checksum(before: bytes, rows: Sequence[EventRow]) -> bytes:
 def _taken_over(session_id: SessionId) -> StoreFailed:
     return StoreFailed(
         f"Another process has taken over session {session_id}, because this one did not renew its lease in time.",
-        suggestion="Open the session again to go on from where it is now.",
+        suggestion="Open the session again to continue from its current state.",
     )

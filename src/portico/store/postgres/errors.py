@@ -50,4 +50,4 @@ def _suggestion(error: psycopg.Error) -> str:
         return "Check the user and password in PORTICO_STORE, or in your .pgpass file."
     if is_lost(error):
         return "Check that the database server runs and that PORTICO_STORE names it, then try again."
-    return "Run `portico doctor`, and report what it says."
+    return "Run `portico doctor` and report its output."

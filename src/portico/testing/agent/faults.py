@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 VERBS = Verbs()
 
 IGNORABLE = ("cancel", "requests", "sigterm", "stdin_close")
-# Even the worst agent ends by itself one day, so that a failed test leaves nothing behind for good.
+# Even the worst agent ends by itself one day, so that a failed test leaves nothing behind.
 LIFETIME = 600
 
 CHILD = """\

@@ -90,7 +90,7 @@ export class BoardModel {
 }
 
 export const GROUPS: readonly (readonly [BoardGroup, string, string])[] = [
-  [BoardGroup.ASKING, "Asking", "asking"],
+  [BoardGroup.ASKING, "Waiting for you", "asking"],
   [BoardGroup.WORKING, "Working", "working"],
   [BoardGroup.TO_REVIEW, "To review", "to-review"],
   [BoardGroup.DONE, "Done", "done"],

@@ -52,7 +52,7 @@ function Card({ card, board, onOpen }: { card: BoardCard; board: BoardModel } & 
   const { summary, permissions, lastLine, group } = card;
   if (summary === undefined) return null;
   const [request] = permissions;
-  // What deserves a second look is looked at in its session.
+  // Requests with risks are opened in their session.
   const isRisky = request !== undefined && request.risks.length > 0;
   const once = request && !isRisky ? onceOption(request) : undefined;
   const reject = request && denyingOption(request);

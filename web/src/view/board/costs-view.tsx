@@ -1,4 +1,4 @@
-// What sessions cost, as small bars, with the budgets of Porter.
+// Costs of sessions as small bars, with Porter's budgets.
 
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
@@ -87,7 +87,8 @@ export function Costs({ gateway, workspace }: { gateway: Gateway; workspace: str
 }
 
 function CostTable({ found, by, budgets }: { found: GetCostsResponse; by: Grouping; budgets: Budgets }) {
-  if (found.totals.length === 0) return <p class="p-soft">No costs or tokens were reported in this time.</p>;
+  if (found.totals.length === 0)
+    return <p class="p-soft">No costs or tokens were reported in this period.</p>;
   const most = Math.max(...found.totals.map(weight));
   const limit = by === "day" ? budgets.day : by === "session" ? budgets.session : undefined;
   return (
@@ -126,7 +127,7 @@ function CostTable({ found, by, budgets }: { found: GetCostsResponse; by: Groupi
   );
 }
 
-/** A bar shows the cost; without a price, the tokens would have another scale, so there is none. */
+/** A bar shows the cost. Without a price there is no bar, since tokens have another scale. */
 function weight({ cost = 0 }: CostTotal): number {
   return cost;
 }
@@ -165,5 +166,5 @@ export function budgetWords({ turn, session, day }: Budgets): string {
   const found = named.flatMap(([name, limit]) =>
     limit === undefined ? [] : [`${money(limit, "USD")} ${name}`],
   );
-  return found.length === 0 ? "" : `Budgets of Porter: ${found.join(", ")}`;
+  return found.length === 0 ? "" : `Porter's budgets: ${found.join(", ")}`;
 }

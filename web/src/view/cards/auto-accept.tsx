@@ -44,7 +44,7 @@ export function AutoAcceptNote({ session }: { readonly session: SessionModel }) 
   return (
     <p class="p-note" role="status">
       <i class="codicon codicon-pass" aria-hidden="true" />
-      <span class="p-note-words">Auto-accept edits is on: changes in this folder are not asked about</span>
+      <span class="p-note-words">Auto-accept edits is on: changes in this folder need no approval</span>
       <button
         type="button"
         class="p-link-button"

@@ -4,7 +4,7 @@ import type { Gateway } from "../../gateway/gateway";
 import { KeyVerdict, SecretKeeper } from "../../generated/portico/v1/agent_pb";
 import { failureOf } from "../../model/call-failure";
 
-const FROM_NOW_ON = "Agents that start from now on can use it.";
+const FROM_NOW_ON = "Agents started from now on can use it.";
 
 /** The result: a message or an error, never both. */
 export interface KeyOutcome {
@@ -44,7 +44,7 @@ interface CheckedKey {
   readonly problem: string;
 }
 
-/** What the provider says of a key, or of the stored one if it is empty. */
+/** The provider's answer about a key, or about the stored one if it is empty. */
 async function checkKey(
   { client, workspace = "" }: Gateway,
   keyVariable: string,

@@ -12,7 +12,7 @@ import { revealRequest } from "../timeline/request-reveal";
 import { cardId } from "./request-card";
 import { denyingOption, onceOption, shortTitle } from "./permission-labels";
 
-/** How long a card may take to appear. */
+/** Frames within which a card must appear. */
 const FRAMES = 20;
 
 interface PendingBarProps {
@@ -68,7 +68,7 @@ export function PendingBar({ session }: PendingBarProps) {
           disabled={answering.value}
           onClick={() => void decideAll(denyingOption)}
         >
-          Deny all
+          Reject all
         </button>
       )}
       <button type="button" class="p-link-button" onClick={() => showRequest(session, first)}>

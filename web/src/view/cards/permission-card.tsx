@@ -33,7 +33,7 @@ import { RequestCard, RequestTrail } from "./request-card";
 const AllowMenu = lazy(() => import("./permission-menu").then((module) => module.AllowMenu));
 const RejectForm = lazy(() => import("./permission-menu").then((module) => module.RejectForm));
 
-/** A decision about the request at hand. */
+/** A decision on this request. */
 export type Answer = Omit<Decision, "requestId">;
 export type OnAnswer = (answer: Answer, reason?: string) => void;
 type OpenMenu = "allow" | "reject" | undefined;

@@ -20,7 +20,7 @@ export function hasDetails({ content, inputJson, locations }: PermissionRequeste
   );
 }
 
-/** What it does is shown before it is allowed; raw parameters are there for who asks. */
+/** Effect of a request, shown before it is allowed; raw parameters are folded. */
 export function showsAction({ content, inputJson, locations }: PermissionRequested): boolean {
   return content.length > 0 || locations.length > 0 || commandOf(inputJson) !== undefined;
 }

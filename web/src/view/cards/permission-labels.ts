@@ -58,7 +58,7 @@ export function agentName(session: SessionModel): string {
   return agent === "" ? "The agent" : `${agent.slice(0, 1).toUpperCase()}${agent.slice(1)}`;
 }
 
-/** What a kind of tool is for: "wants to …". */
+/** Purpose of a kind of tool, after "wants to". */
 export function purposeLabel(kind: ToolKind): string {
   switch (kind) {
     case ToolKind.READ:

@@ -136,8 +136,8 @@ function TrustForm({ once, place, session, answer }: AllowMenuProps) {
   return (
     <div class="p-rule-form">
       <p>
-        {agent} will not ask again in this folder, except for files that make programs run. Rules that deny
-        still hold.
+        {agent} will not ask again in this folder, except for files that make programs run. Deny rules still
+        hold.
       </p>
       <div class="p-card-actions">
         <button

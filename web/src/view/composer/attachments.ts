@@ -21,7 +21,7 @@ export interface OfferedFile {
   readonly size: number;
 }
 
-/** Why a file is not taken, in words for the person; undefined if it is. */
+/** Reason why a file cannot be attached, for the person; undefined if it can. */
 export function refusalReason(
   offered: OfferedFile,
   attached: readonly { data: Uint8Array }[],

@@ -12,11 +12,11 @@ const PAUSE_MS = 60;
 export interface Completion {
   readonly kind: "command" | "prompt" | "file";
   readonly name: string;
-  /** Which letters of the name fit what was typed. */
+  /** Letters of the name that match the typed text. */
   readonly matched: readonly number[];
   readonly description: string;
   readonly hint: string;
-  /** Why it cannot be used; empty if it can. */
+  /** Reason why it cannot be used; empty if it can. */
   readonly problem: string;
 }
 

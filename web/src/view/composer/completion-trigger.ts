@@ -55,7 +55,7 @@ function rankOf({ name, description }: CompletionCandidate, wanted: string): num
   return undefined;
 }
 
-/** Which letters of a name to set in bold. */
+/** Letters of a name to set in bold. */
 export function matchedLetters(name: string, query: string): readonly number[] {
   const at = query === "" ? -1 : name.toLowerCase().indexOf(query.toLowerCase());
   return at < 0 ? [] : Array.from({ length: query.length }, (_, offset) => at + offset);

@@ -28,11 +28,11 @@ interface WaitingPrompt {
 export class Composition {
   readonly attachments = signal<readonly Attachment[]>([]);
   readonly shared: Signal<SharedContext>;
-  /** Why a file was not taken. */
+  /** Reason why a file was not attached. */
   readonly attachmentError = signal<string | undefined>(undefined);
   readonly sending = signal(false);
   readonly waiting = signal<WaitingPrompt | undefined>(undefined);
-  /** Whether the agent takes images, once it was asked for the sake of one. */
+  /** Whether the agent accepts images; asked when one is attached. */
   readonly takesImages = signal<boolean | undefined>(undefined);
   /** Number of prompts that this page has sent so far. */
   readonly sends = signal(0);

@@ -12,7 +12,7 @@ export interface SharedContext {
   readonly problems: boolean;
 }
 
-/** What is shared until the person chooses otherwise. */
+/** Context that is shared by default. */
 export const USUALLY_SHARED: SharedContext = { file: true, selection: true, tabs: false, problems: false };
 const SHARED = "shared context";
 

@@ -32,7 +32,7 @@ export class MentionedFiles {
     this.#known.value = new Set(this.#known.peek()).add(path);
   }
 
-  /** Looks after names typed by hand until it is told to stop. */
+  /** Checks names typed by hand until it is stopped. */
   follow(): () => void {
     const stop = effect(() => {
       clearTimeout(this.#timer);

@@ -11,7 +11,7 @@ const PORTER = "porter";
 export type ConnectPart = "model" | "coder";
 const wanted = new WeakMap<Gateway, Signal<ConnectPart | undefined>>();
 
-/** What the open dialog is about; undefined while it is closed. */
+/** Subject of the open dialog; undefined while it is closed. */
 export function connectDialog(gateway: Gateway): Signal<ConnectPart | undefined> {
   const known = wanted.get(gateway);
   if (known !== undefined) return known;

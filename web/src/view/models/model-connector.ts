@@ -34,7 +34,7 @@ export interface ServerRequest {
   readonly model: string;
 }
 
-/** What a request tries before it is stored. */
+/** Values that a request tries before they are stored. */
 interface Trial {
   readonly key: string;
   readonly server?: { readonly address: string; readonly kind: string };

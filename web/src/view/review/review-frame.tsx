@@ -58,7 +58,7 @@ function useFocusBack(reviewed: boolean): void {
     if (!reviewed) return undefined;
     return () => {
       const back = opener.current;
-      // What opened the review can be used again only once it is drawn without it.
+      // The element that opened the review can take the focus only once the page is drawn without the review.
       requestAnimationFrame(() => {
         if (document.activeElement !== document.body) return;
         if (back instanceof HTMLElement && back.isConnected) back.focus();
@@ -71,7 +71,7 @@ function useFocusBack(reviewed: boolean): void {
 export function ProposalAnnouncer({ session }: { readonly session: SessionModel }) {
   const [words, setWords] = useState("");
   useEffect(() => {
-    // What was proposed before the session was opened is no news.
+    // Proposals from before the session was opened are not news.
     let told: ReadonlyMap<string, number> | undefined;
     return session.detail.subscribe((detail) => {
       if (detail?.summary === undefined) return;

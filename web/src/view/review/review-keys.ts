@@ -59,7 +59,7 @@ function actionFor(event: KeyboardEvent, reviewing: ReviewContext): (() => void)
   }
 }
 
-/** Decides about the change that the reader is at, and goes on to the next one. */
+/** Decides on the current change, and moves to the next one. */
 function decide({ review, view, proposal }: ReviewContext, accepted: boolean): void {
   const stop = view.current;
   if (stop === undefined) {

@@ -30,7 +30,7 @@ export function Approvals({ gateway, workspace }: { gateway: Gateway; workspace:
   return (
     <>
       <FormProblem text={problem.value} />
-      {approvals.value?.length === 0 && <p class="p-soft">Nothing. You are asked each time.</p>}
+      {approvals.value?.length === 0 && <p class="p-soft">None. You are asked each time.</p>}
       <ul class="p-approvals">
         {approvals.value?.map((one) => (
           <li key={one.approvalId}>

@@ -5,7 +5,7 @@ import type { Gateway } from "../../gateway/gateway";
 import type { Connection, SessionModel } from "../../model/types";
 import type { AppModel } from "./app-model";
 
-/** A connection that comes back sooner was never missed. */
+/** Shorter interruptions are not shown. */
 const PATIENCE_MS = 1_000;
 
 export function ConnectionBanner({ app, session }: { app: AppModel; session: SessionModel | undefined }) {

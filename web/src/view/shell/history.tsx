@@ -112,7 +112,7 @@ interface EntryProps {
   readonly onOpen: (sessionId: string) => void;
 }
 
-/** What is pinned, then the others by day. */
+/** Pinned sessions, then the others by day. */
 function groupsOf(sessions: readonly SessionSummary[], now: Date): ReturnType<typeof byDay<SessionSummary>> {
   const pinned = sessions.filter((one) => one.pinned);
   const others = sessions.filter((one) => !one.pinned);
@@ -232,7 +232,7 @@ function entriesOf(list: HTMLElement | null): HTMLElement[] {
   return [...(list?.querySelectorAll<HTMLElement>(".p-entry-open") ?? [])];
 }
 
-/** Which entry it is that has something in it. */
+/** Index of the entry that contains an element; -1 if none does. */
 function placeOf(list: HTMLElement | null, target: EventTarget | null): number {
   return entriesOf(list).findIndex(
     (entry) => target instanceof Node && entry.parentElement?.contains(target),

@@ -39,7 +39,7 @@ export async function findProblems(gateway: Gateway, workspace: string): Promise
   try {
     return (await gateway.client.getSettings({ workspace })).problems;
   } catch (reason) {
-    // That the server is away is told elsewhere on the page.
+    // The page shows elsewhere that the server is away.
     if (isLost(reason)) return [];
     const { message, suggestion } = failureOf(reason);
     return [`${message} ${suggestion}`.trim()];

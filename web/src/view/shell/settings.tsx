@@ -107,7 +107,7 @@ const MOMENTS: Readonly<Record<NoticeKind, string>> = {
   failed: "When a turn fails",
 };
 
-/** What is told about sessions: each moment has a switch for a notification and one for a sound. */
+/** Notifications about sessions: each kind has a switch for a notification and one for a sound. */
 function Announcements({ app }: { app: AppModel }) {
   const refused = useSignal(false);
   const { announcements } = app.preferences;
@@ -150,8 +150,8 @@ function Announcements({ app }: { app: AppModel }) {
           })}
         </tbody>
       </table>
-      {canNotify() && <p class="p-soft">Notifications come while this page is hidden.</p>}
-      {refused.value && <FormProblem text="The browser blocks notifications of this page." />}
+      {canNotify() && <p class="p-soft">Notifications appear while this page is hidden.</p>}
+      {refused.value && <FormProblem text="The browser blocks notifications from this page." />}
     </>
   );
 }
@@ -186,7 +186,7 @@ function Group({ title, children }: { title: string; children: ComponentChildren
 
 interface SwitchProps {
   readonly label: string;
-  /** What it is about, where its place says so to those who see it. */
+  /** Accessible description, where only the position shows what it is about. */
   readonly about?: string;
   readonly on: boolean;
   readonly onChange: (on: boolean) => void;

@@ -6,7 +6,7 @@ import type { RowContext } from "./row-context";
 import { Code, Icon, useCopy } from "./elements";
 import { shortPath } from "./short-path";
 
-/** What a link to a file needs of the row or panel that it stands in. */
+/** Context that a link to a file needs from its row or panel. */
 export type LinkContext = Pick<RowContext, "gateway" | "workspace">;
 
 interface FileLinkProps {

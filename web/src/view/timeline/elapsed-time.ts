@@ -6,7 +6,7 @@ import { formatDuration } from "./duration";
 /** Shorter times are not shown. */
 const PATIENCE_MS = 3_000;
 
-/** Whole seconds in words; empty at first, and when nothing goes on. */
+/** Whole seconds in words; empty at first, and when nothing is running. */
 export function useElapsed(since: Date | undefined): string {
   const [now, setNow] = useState(() => Date.now());
   const runs = since !== undefined;

@@ -15,7 +15,7 @@ export interface FinderPorts {
   show(row: TimelineRow, matcher: RegExp): void;
   elementOf(key: string): HTMLElement | undefined;
   firstVisible(): number;
-  /** The box was closed: the keyboard goes on in the conversation. */
+  /** The box was closed: the focus returns to the conversation. */
   left(): void;
   /** One page more; false if there is none. */
   loadEarlier(): Promise<boolean>;
@@ -37,7 +37,7 @@ export class Finder {
     if (!this.open.value || matcher === undefined) return [];
     return this.#ports.rows.value.filter((row) => itemsOf(row).some((item) => hasMatch(item, matcher)));
   });
-  /** Which of the hits is the current one, counted from one; zero if none is. */
+  /** Number of the current hit, counted from one; zero if none is. */
   readonly position = computed(() => this.hits.value.findIndex((row) => row.key === this.#current.value) + 1);
 
   constructor(ports: FinderPorts) {
@@ -107,7 +107,7 @@ export class Finder {
     const matcher = this.matcher.peek();
     if (row === undefined || matcher === undefined) return;
     this.#ports.show(row, matcher);
-    // What was folded is open, and the row on the page, after the next frame.
+    // After the next frame the fold is open and the row is on the page.
     requestAnimationFrame(() =>
       requestAnimationFrame(() => {
         const ranges = this.#ranges(row.key);
@@ -119,7 +119,7 @@ export class Finder {
     );
   }
 
-  /** Where the words stand in a row; words that are split over several elements are not found. */
+  /** Ranges of the words in a row; words that are split over several elements are not found. */
   #ranges(key: string): Range[] {
     const element = this.#ports.elementOf(key);
     const matcher = this.matcher.peek();

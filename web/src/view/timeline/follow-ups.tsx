@@ -13,7 +13,7 @@ export type FollowUp =
 const CHANGES = new Set([ToolKind.EDIT, ToolKind.DELETE, ToolKind.MOVE]);
 const TESTS = /\b(tests?|pytest|vitest|jest|check)\b/i;
 
-/** What could come next after the last turn; nothing after one that changed no files. */
+/** Suggestions after the last turn; none after one that changed no files. */
 export function followUpsOf(
   items: readonly Item[],
   proposals: readonly ProposalUpdated[],

@@ -127,13 +127,13 @@ export class ListView<Row extends RowPlace> {
 
   /**
    * One element in a row is about to take the place of another that ends with the same blocks of
-   * text. The answer is to be called when it has.
+   * text. Call the result when it has.
    */
   exchange(before: Element, after: Element): () => void {
     const settle = this.#follows ? undefined : this.#place?.anchor.exchange(before, after);
     return () => {
       settle?.();
-      // What the anchor holds now is measured from here, even if the content was cut short meanwhile.
+      // The anchor's position is measured from here, even if the content was cut short meanwhile.
       if (settle !== undefined && this.#place !== undefined) this.#lastTop = this.#place.scroller.scrollTop;
       this.#keep();
     };
@@ -184,7 +184,7 @@ export class ListView<Row extends RowPlace> {
     this.#followIfAllIsInSight();
   }
 
-  /** Where the reader is; undefined if they are at the end and stay there. */
+  /** Position of the reader; undefined if they are at the end and stay there. */
   get mark(): ScrollPosition | undefined {
     if (this.#place === undefined || this.#follows) return undefined;
     const key = this.#rows[this.#layout.indexAt(this.#top)]?.key;
@@ -203,7 +203,7 @@ export class ListView<Row extends RowPlace> {
     return this.#layout.indexAt(this.#top + HEADROOM + TOUCHING);
   }
 
-  /** How far the reader is down the list. */
+  /** Scroll position of the reader in the list. */
   get #top(): number {
     return this.#place === undefined ? 0 : this.#place.scroller.scrollTop - this.#place.start.offsetTop;
   }
@@ -212,7 +212,7 @@ export class ListView<Row extends RowPlace> {
     return this.#following.peek() && this.#opening === undefined;
   }
 
-  /** Where everything is in sight, so is the end, unless what is looked for is not on the page yet. */
+  /** If everything is visible, so is the end, unless the target is not on the page yet. */
   #followIfAllIsInSight(): void {
     const scroller = this.#place?.scroller;
     if (scroller === undefined || this.#goal !== undefined) return;

@@ -23,7 +23,7 @@ interface ProblemsProps {
   readonly files: readonly FileProblems[];
 }
 
-/** How many problems came and went, on the line of a card. */
+/** Number of new and solved problems, on the line of a card. */
 export function ProblemCounts({ files }: ProblemsProps) {
   const added = files.flatMap((file) => file.added);
   const removed = files.reduce((sum, file) => sum + file.removed.length, 0);

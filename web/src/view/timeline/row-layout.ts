@@ -17,7 +17,7 @@ export class RowLayout {
   readonly #heights = new Map<string, number>();
   #rows: readonly RowPlace[] = [];
   #indices = new Map<string, number>();
-  /** Where row i begins; right for i up to `#settled`. One longer than the rows. */
+  /** Start of row i; right for i up to `#settled`. One longer than the rows. */
   #offsets = new Float64Array(1);
   #settled = 0;
 
@@ -56,7 +56,7 @@ export class RowLayout {
     return this.#indices.get(key);
   }
 
-  /** Where a row begins; the count of rows stands for the end of the last one. */
+  /** Start of a row; the count of rows gives the end of the last one. */
   offset(index: number): number {
     const wanted = Math.max(0, Math.min(index, this.#rows.length));
     while (this.#settled < wanted) {

@@ -33,7 +33,7 @@ interface RowViewProps {
 }
 
 export class RowView extends Component<RowViewProps> {
-  /** The view must know of the row before the list is told that the page has changed. */
+  /** The view must know the row before the list is notified that the page has changed. */
   readonly #take = (element: HTMLElement | null): void => {
     this.props.view.setElement(this.props.row.key, element);
   };

@@ -53,7 +53,7 @@ export function Steps({ steps, place, context }: StepsProps) {
 
 type StepKind = "read" | "edit" | "delete" | "move" | "search" | "execute" | "fetch" | "other";
 
-/** In the order in which they are told. */
+/** In the order in which they are listed. */
 const SUMMARIES: Readonly<Record<StepKind, (count: number) => string>> = {
   read: (count) => `read ${countOf(count, "file")}`,
   search: (count) => (count === 1 ? "searched" : `searched ${count} times`),

@@ -21,7 +21,7 @@ interface LeftPosition extends ScrollPosition {
   readonly lastSeq: number | undefined;
 }
 
-/** Where the reader of a session was when they turned to another one. */
+/** Position of the reader of a session when they switched to another one. */
 const left = new WeakMap<SessionModel, LeftPosition>();
 
 export class TimelineModel {
@@ -186,7 +186,7 @@ export class TimelineModel {
     this.loading.value = true;
     await session.loadEarlier();
     this.loading.value = false;
-    // Where nothing came, the reader asks again by scrolling.
+    // If nothing came, scrolling asks again.
     if (session.items.peek() !== before) this.view.look();
   }
 }

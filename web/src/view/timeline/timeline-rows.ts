@@ -87,7 +87,7 @@ export class RowFold {
   }
 }
 
-/** How far from its tool call a request may be. */
+/** Maximum distance of a request from its tool call, in items. */
 const NEAR = 12;
 const permitted = new WeakMap<PermissionItem, { readonly tool: ToolItem; readonly item: ToolItem }>();
 
@@ -131,7 +131,7 @@ function isTool(item: Item): item is ToolItem {
   return item.type === "tool";
 }
 
-/** How far finished tool calls go from an item on, with the thoughts between them. Tours are there to be looked at. */
+/** End of the run of finished tool calls from an item on, with the thoughts between them. Tours are not folded. */
 function endOfSteps(items: readonly Item[], from: number, { showThinking }: RowOptions): number {
   let end = from;
   for (let index = from; index < items.length; index += 1) {

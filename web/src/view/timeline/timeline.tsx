@@ -212,7 +212,7 @@ const LONGEST = 4_000;
 export function AnswerAnnouncer({ session }: { readonly session: SessionModel }) {
   const [words, setWords] = useState("");
   useEffect(() => {
-    // What was there when the session was opened has been read before.
+    // Messages that were there when the session was opened count as read.
     let read: number | undefined;
     const stopLooking = session.detail.subscribe((detail) => {
       if (detail?.summary !== undefined) read ??= Number(detail.summary.lastSeq);

@@ -128,7 +128,7 @@ async def _run_stoppable(
         if card.stopped:
             raise ResearchFailed(
                 "The person stopped this research.",
-                suggestion="Go on without it, and do not ask the question again.",
+                suggestion="Continue without it, and do not ask the question again.",
             ) from None
         raise
     finally:

@@ -68,7 +68,7 @@ class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
     def toolbar(self, width: int, separator: str = " · ") -> str:
         """The facts that fit into a width, in the order of importance."""
         settled = self.state in (TurnState.IDLE, TurnState.COMPLETED, TurnState.CANCELED)
-        state = "" if settled else self.state.value
+        state = "" if settled else self.state.label
         files = sum(self.proposed.values())
         facts = [
             labels.title_text(self.agent),

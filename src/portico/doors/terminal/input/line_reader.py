@@ -38,7 +38,7 @@ class LineReader:
         return line.decode("utf-8", "replace").removesuffix("\r")
 
     async def read_keys(self) -> str | None:
-        """What arrives next, without waiting for a whole line; None at the end of input."""
+        """Next piece of input, without waiting for a whole line; None at the end of input."""
         if not self._buffer and not self._ended:
             self._ended = not await _read(self.descriptor, self._buffer.extend)
         if not self._buffer:

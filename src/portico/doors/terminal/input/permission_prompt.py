@@ -17,7 +17,7 @@ from portico.doors.terminal.permission_keys import KeyedOption, find_keyed_optio
 from portico.sessions.requests.permissions import PermissionReply
 
 QUIET_SECONDS = 0.3
-"""How long no key must have come before the request can be answered."""
+"""Time without a key press before the request can be answered."""
 _END_OF_INPUT = "\x04"
 _MOST_KEYS = 9
 """Most options that one key each can name."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from portico.domain.turns import TurnState
 from portico.doors.terminal import labels
 from portico.doors.terminal.permission_keys import keyed_options
 from portico.doors.terminal.sanitizer import clean_line
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 GROUPS: tuple[tuple[BoardGroup, str, str], ...] = (
-    ("asking", "Asking", CAUTION),
+    ("asking", "Waiting for you", CAUTION),
     ("working", "Working", ACCENT),
     ("to_review", "To review", "magenta"),
     ("done", "Done", DIM),
@@ -108,8 +109,9 @@ def _card_lines(card: BoardCard, frame: BoardFrame, *, is_chosen: bool) -> list[
 
 def card_facts(card: BoardCard, signs: Signs) -> list[str]:
     """State unless the group says it, size of the changes, and cost or tokens."""
-    state = card.entry.summary.state.value
-    facts = [state] if state in ("failed", "interrupted", "canceled") else []
+    state = card.entry.summary.state
+    ended = (TurnState.FAILED, TurnState.INTERRUPTED, TurnState.CANCELED)
+    facts = [state.label] if state in ended else []
     if card.changes.files:
         size = f"+{card.changes.added} {signs.minus}{card.changes.removed}"
         facts.append(f"{labels.pluralize(card.changes.files, 'file')} {size}")

@@ -30,7 +30,7 @@ def print_costs(
     """Print a bar for each group, by default on standard output; columns of text in a pipe."""
     target = output or sys.stdout
     if not totals:
-        target.write("No costs or tokens were reported in this time.\n")
+        target.write("No costs or tokens were reported in this period.\n")
         return
     rows = [(_name(one, by, home), _cost(one), _tokens(one), one) for one in totals]
     if not target.isatty():
@@ -75,7 +75,7 @@ def budget_words(limits: BudgetSetting) -> str:
     found = [
         f"{labels.money(limit.dollars, None)} {name}" for name, limit in named if limit.dollars is not None
     ]
-    return f"Budgets of Porter: {', '.join(found)}" if found else ""
+    return f"Porter's budgets: {', '.join(found)}" if found else ""
 
 
 def _name(total: SpendingTotal, by: SpendingGrouping, home: str) -> str:

@@ -21,7 +21,7 @@ _COLUMN = 50
 
 
 class RaceResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one agent or model did. `tests` is None if nothing was tested."""
+    """Result of one agent or model. `tests` is None if nothing was tested."""
 
     agent: str
     model: str | None

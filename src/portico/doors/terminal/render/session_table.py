@@ -42,7 +42,7 @@ class SessionRow(msgspec.Struct, frozen=True):
 
     @property
     def state_text(self) -> str:
-        return f"{self.state.value}, {self.to_review}" if self.to_review else self.state.value
+        return f"{self.state.label}, {self.to_review}" if self.to_review else self.state.label
 
 
 def session_row(summary: SessionSummary, *, now_ms: int, home: str = "", number: int = 0) -> SessionRow:
@@ -135,7 +135,7 @@ def _table(rows: Sequence[SessionRow], width: int, *, show_workspace: bool) -> "
 def _state(row: SessionRow) -> "Text":
     from rich.text import Text
 
-    state = Text(row.state.value, _STATE_STYLES.get(row.state, "cyan"))
+    state = Text(row.state.label, _STATE_STYLES.get(row.state, "cyan"))
     return state.append(f", {row.to_review}", "bold yellow") if row.to_review else state
 
 

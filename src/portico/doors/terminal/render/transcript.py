@@ -190,11 +190,11 @@ class SessionTranscript:
     def status(self) -> str:
         """The state of the turn, in one or two words."""
         if self._session.is_waiting:
-            return "Waiting for an answer"
+            return "Waiting for you"
         return {
             TurnState.STARTING: f"Starting {self._agent}",
             TurnState.RESUMING: f"Resuming {self._agent}",
-            TurnState.AWAITING: "Waiting for an answer",
+            TurnState.AWAITING: "Waiting for you",
             TurnState.STREAMING: "Writing" if self._answer else "Working",
         }.get(self._state, "Working")
 

@@ -133,7 +133,7 @@ class Search<Part> {
   }
 }
 
-/** How far a search has come on each diagonal, without leaving the box. */
+/** Progress of a search on each diagonal, without leaving the box. */
 class Front {
   readonly #reached: Int32Array;
 
@@ -155,7 +155,7 @@ class Front {
     return x;
   }
 
-  /** Where one step more leads to on a diagonal: the furthest of what was there and both neighbours. */
+  /** End of one more step on a diagonal: the furthest of the old position and both neighbours. */
   next(k: number, depth: number): number {
     if (depth === 0) return 0;
     const aside = this.at(k - 1);
