@@ -48,7 +48,7 @@ def timed(command: Sequence[str], *, environ: dict[str, str], cwd: Path = ROOT) 
 
 
 def timed_work(command: Sequence[str], *, environ: dict[str, str], cwd: Path = ROOT) -> tuple[float, float]:
-    """How long a program takes from start to end, and the processor time of it and what it started."""
+    """Duration of a program from start to end, and its processor time with that of its children."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     _output(command, environ, cwd)
     taken, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)

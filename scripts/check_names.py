@@ -3,7 +3,7 @@
 It reports a public class name that is defined twice, a module name that is not a noun, a name made of a word that
 the glossary has replaced, a module longer than the limit, a package without a docstring, and a table of packages in
 CONTRIBUTING.md that differs from the tree. In all texts (code, comments, documents) it reports words that plain
-English does without.
+English does without, and docstrings that are a relative clause ("What a turn did.").
 """
 
 import argparse
@@ -83,6 +83,8 @@ WORDS_IN_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 # Texts say who it is: "the caller", "a person", "no client".
 BANNED_PROSE = re.compile(r"\b(whoever|whomever|somebody|nobody)\b", re.IGNORECASE)
+# A docstring says what a thing is ("Result of a turn."), not "What a turn did."
+RELATIVE_CLAUSE = re.compile(r'^\s*(?:"""|/\*\*\s*)(What|How|Where|Who|Whose|Which|Why)\b[^?]*$')
 # The value of an event's `by`, which is part of the contract.
 WIRE_VALUE = re.compile(r"""["'`]nobody["'`]|\bNOBODY\b""")
 PROSE = (
@@ -95,6 +97,7 @@ PROSE = (
     ("docs", "*.md"),
     (".", "*.md"),
 )
+DOCSTRINGS = (*PROSE, ("tests", "*.py"))
 # This file names the words, and the generated reference repeats the contract.
 WITHOUT_PROSE = ("scripts/check_names.py", "docs/reference/")
 
@@ -173,20 +176,31 @@ def _name_given_by(node: ast.AST) -> str:
 
 
 def banned_prose(root: Path) -> Iterator[str]:
-    for folder, pattern in PROSE:
+    for shown, text in texts(root, PROSE):
+        if not BANNED_PROSE.search(text):
+            continue
+        for number, line in enumerate(text.splitlines(), start=1):
+            if word := BANNED_PROSE.search(WIRE_VALUE.sub("", line)):
+                yield f"{shown}:{number}: {word[0]!r}: say who it is"
+
+
+def relative_clauses(root: Path) -> Iterator[str]:
+    for shown, text in texts(root, DOCSTRINGS):
+        for number, line in enumerate(text.splitlines(), start=1):
+            if clause := RELATIVE_CLAUSE.match(line):
+                yield f'{shown}:{number}: begins with {clause[1]!r}: say what it is, as in "Result of a turn."'
+
+
+def texts(root: Path, places: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Name and text of every hand-written file in these places."""
+    for folder, pattern in places:
         found = (root / folder).glob(pattern) if folder == "." else (root / folder).rglob(pattern)
         for path in sorted(found):
             shown = path.relative_to(root).as_posix()
             if shown.startswith(WITHOUT_PROSE) or "/generated/" in shown or "node_modules" in shown:
                 continue
-            if shown.removeprefix("src/portico/").startswith(GENERATED):
-                continue
-            text = path.read_text(encoding="utf-8")
-            if not BANNED_PROSE.search(text):
-                continue
-            for number, line in enumerate(text.splitlines(), start=1):
-                if word := BANNED_PROSE.search(WIRE_VALUE.sub("", line)):
-                    yield f"{shown}:{number}: {word[0]!r}: say who it is"
+            if not shown.removeprefix("src/portico/").startswith(GENERATED):
+                yield shown, path.read_text(encoding="utf-8")
 
 
 def long_modules(package: Path) -> Iterator[str]:
@@ -225,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     package = root / "src" / "portico"
     checks = (duplicate_classes, misleading_modules, replaced_words, long_modules, undocumented_packages)
     found = [problem for check in checks for problem in check(package)]
-    found += [*false_package_table(root), *banned_prose(root)]
+    found += [*false_package_table(root), *banned_prose(root), *relative_clauses(root)]
     print("\n".join(found) if found else "Names are unique nouns, and the list of packages is true.")
     return 1 if found else 0
 

@@ -140,7 +140,7 @@ async def test_a_branch_that_exists_with_commits_of_its_own_is_refused(tmp_path:
     git(workspace, "commit", "--quiet", "--allow-empty", "--message=own")
     git(workspace, "switch", "--quiet", "main")
     before = person_sees(workspace)
-    with pytest.raises(InvalidInput, match="portico/old exists, with commits of its own"):
+    with pytest.raises(InvalidInput, match="portico/old already exists and has its own commits"):
         await branches(tmp_path).begin(workspace, "old")
     assert person_sees(workspace) == before
     git(workspace, "branch", "portico/fresh")

@@ -38,7 +38,7 @@ class Place:
         self._server_id = ""
 
     async def greet(self, *, acp: bool = True, knows_portico: bool = False) -> Json:
-        """What the agent is told of its client."""
+        """Capabilities of the client that the agent gets."""
         hello = KNOWS_PORTICO if knows_portico else {"protocolVersion": 1}
         self.ends.client.send(frame(id=0, method="initialize", params=hello))
         asked = await self.ends.agent.receive()

@@ -126,7 +126,7 @@ def test_who_looks_at_an_old_revision_is_told_to_look_again(work: Path, proposal
     assert proposal is not None
     proposals.apply(proposal.id, 1, [SelectedFile("short")])
     for decide in (proposals.apply, proposals.discard, proposals.undo):
-        with pytest.raises(InvalidInput, match="revision 2 by now, not at 1") as failure:
+        with pytest.raises(InvalidInput, match="now at revision 2, not 1") as failure:
             decide(proposal.id, 1)
         assert failure.value.suggestion == "Review it again, then decide."
 
@@ -228,7 +228,7 @@ def test_of_two_who_decide_at_once_one_is_told_to_look_again(tmp_path: Path, wor
     for person in people:
         person.join()
     assert sorted(outcomes)[-1] == "applied"
-    assert outcomes.count("The proposal is at revision 2 by now, not at 1.") == 3
+    assert outcomes.count("The proposal is now at revision 2, not 1.") == 3
 
 
 def test_a_full_disk_behind_the_record_leaves_files_and_proposal_as_they_were(

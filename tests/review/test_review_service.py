@@ -311,7 +311,7 @@ async def test_the_agent_is_asked_to_revise_with_what_was_rejected(
     assert "+``` fence" in prompt
     assert "````diff\n" in prompt
     assert "a.txt" not in prompt
-    with pytest.raises(InvalidInput, match="revision 1 by now, not at 7"):
+    with pytest.raises(InvalidInput, match="now at revision 1, not 7"):
         await reviews.revision_prompt("s1", told.proposal_id, 7)
 
 

@@ -101,6 +101,11 @@ def test_the_tree_as_it_is_passes(tree: Path, script: str) -> None:
             append("src/portico/store/rows.py", "\n# Whoever reads this.\n"),
             "'Whoever': say who it is",
         ),
+        (
+            "check_names",
+            append("src/portico/store/rows.py", '\ndef row() -> None:\n    """What a row has."""\n'),
+            "begins with 'What'",
+        ),
         ("check_names", append("docs/glossary.md", "\nIt is for nobody.\n"), "'nobody': say who"),
         (
             "check_names",

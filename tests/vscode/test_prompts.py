@@ -125,7 +125,7 @@ async def test_a_prompt_runs_on_a_file_and_its_answer_comes_beside_it(
     await window.answer("hail finished", "Show Provenance")
     shown = window.page.locator(".view-lines").filter(has_text="fingerprint")
     await expect(shown.first).to_contain_text('"prompt": "hail"')
-    await window.answer("hail finished", "Save as Session Variables…")
+    await window.answer("hail ran with values that you can keep: language", "Save as Session Variables…")
     await expect(window.dialog).to_contain_text('"language": "German"')
     await window.page.screenshot(path=OUTPUT / "prompt-variables.png")
     await window.confirm("Save as session variables in", "Save")

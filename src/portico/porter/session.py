@@ -33,7 +33,8 @@ class SessionParameters(msgspec.Struct, frozen=True, kw_only=True):
 
     In a `working_copy` changes are reviewed before they reach the user's files. `home` is the folder whose settings
     apply; it differs from the session's folder if that is a working copy. `has_broker` if Portico's permission broker
-    stands between Porter and the client, `keeps_proposals` if a proxy there keeps proposed changes.
+    stands between Porter and the client, `keeps_proposals` if a proxy there keeps proposed changes. A session that
+    `reads_only` changes and runs nothing, whatever its scenario.
     """
 
     home: Path
@@ -41,6 +42,7 @@ class SessionParameters(msgspec.Struct, frozen=True, kw_only=True):
     can_ask: bool = False
     has_broker: bool = False
     keeps_proposals: bool = False
+    reads_only: bool = False
     mcp_servers: tuple[schema.McpServer, ...] = ()
 
 

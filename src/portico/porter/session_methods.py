@@ -245,6 +245,7 @@ class SessionMethods:
             can_ask=elicitation is not None and elicitation.form is not None,
             has_broker=portico.broker >= VERSION,
             keeps_proposals=portico.proposals >= VERSION,
+            reads_only=placed.reads_only is True,
             mcp_servers=tuple(request.mcp_servers or ()),
         )
 

@@ -122,7 +122,7 @@ class SessionRouter:
                 return None
             raise SessionBusy(
                 f"Node {owner.node}, which runs session {session_id}, does not answer.",
-                suggestion=f"Try again in {self._node.nodes.seconds:.0f} seconds: it comes back, or another "
+                suggestion=f"Try again in {self._node.nodes.seconds:.0f} seconds: it may return, or another "
                 "node can take the session over.",
             )
         sharing = [node for node in nodes.values() if node.takes_sessions and node.shares(summary.workspace)]

@@ -1,4 +1,4 @@
-"""Who may connect to the agent host, and where."""
+"""Access to the agent host: callers and paths."""
 
 import asyncio
 import json

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import cattrs
 from lsprotocol import converters, types
 
 _CONVERTER = converters.get_converter()
@@ -16,6 +17,20 @@ def check_official(message: dict[str, Any]) -> None:
         told = _CONVERTER.unstructure(read, unstructure_as=params)
         assert _unknown(message["params"], told) == [], message
     _CONVERTER.structure(message, request)
+
+
+def is_official_answer(methods: set[str], answer: dict[str, Any]) -> bool:
+    """Whether an answer fits one of the requests that had its id; several servers may use the same."""
+    if "error" in answer:
+        _CONVERTER.structure(answer["error"], types.ResponseError)
+        return bool(answer["jsonrpc"] == "2.0")
+    for method in methods:
+        try:
+            _CONVERTER.structure(answer, types.METHOD_TO_TYPES[method][1])  # type: ignore[arg-type]
+        except (cattrs.BaseValidationError, TypeError, ValueError):
+            continue
+        return bool(answer["jsonrpc"] == "2.0")
+    return False
 
 
 def _unknown(sent: Any, known: Any, path: str = "") -> list[str]:

@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from portico.domain.errors import LanguageServerFailed
 from portico.domain.windows import CodeLookup, CodeLookupResult, LookupKind
-from tests.editors.language_servers.official_types import check_official
+from tests.editors.language_servers.official_types import check_official, is_official_answer
 from tests.editors.language_servers.real_sources import ANSWERS, SAMPLES, SOURCES, C, Sample
 from tests.editors.language_servers.support import Workspace, real_server_path, workspace
 from tests.support.waiting import eventually
@@ -25,12 +25,11 @@ async def code(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worksp
 
     Whatever they ask, every frame that is sent is one of the official types.
     """
-    sent: list[bytes] = []
+    frames: list[tuple[str, bytes]] = []
     place, home = tmp_path_factory.mktemp("real") / "w", tmp_path_factory.mktemp("home-of-servers")
 
     def tap(direction: str, line: bytes) -> None:
-        if direction == "sent":
-            sent.append(bytes(line))
+        frames.append((direction, bytes(line)))
 
     async with workspace(
         place, home, path=real_server_path(), tap=tap, trustedWorkspaces=[str(place)]
@@ -44,11 +43,20 @@ async def code(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worksp
         ]
         here.write("compile_commands.json", json.dumps(commands))
         yield here
-    messages = [json.loads(line) for line in sent]
-    assert {"initialize", "shutdown", "exit"} <= {message.get("method") for message in messages}
-    for message in messages:
-        if "method" in message:
+    asked: dict[object, set[str]] = {}
+    methods = set()
+    for direction, line in frames:
+        message = json.loads(line)
+        if direction != "sent":
+            if {"id", "method"} <= set(message):
+                asked.setdefault(message["id"], set()).add(message["method"])
+        elif "method" in message:
+            methods.add(message["method"])
             check_official(message)
+        else:
+            assert is_official_answer(asked[message["id"]], message), message
+    assert {"initialize", "shutdown", "exit"} <= methods
+    assert any("workspace/configuration" in names for names in asked.values()), "answers were checked, too"
 
 
 def column(here: Workspace, name: str, line: int, symbol: str) -> int:

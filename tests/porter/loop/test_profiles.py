@@ -165,6 +165,22 @@ async def test_a_small_model_that_only_describes_a_change_is_reminded_once(
     assert isinstance(model.requests[1].messages[-2], AssistantMessage)
 
 
+@pytest.mark.parametrize("facts", [SMALL, ModelFacts()], ids=["small", "large"])
+async def test_a_session_that_only_reads_gets_one_answer_and_no_tool_that_writes(
+    state: Path, folder: Path, facts: ModelFacts
+) -> None:
+    (folder / "a.py").write_text("a - b\n")
+    model = ScriptedModel([Say("Replace - by +.")], facts)
+    async with connected(state, setup_of=model.setup()) as client:
+        session = await client.open(folder, meta={"portico": {"reads_only": True}})
+        assert await client.prompt(session, "Write a commit message that fixes a.py") == "end_turn"
+    [request] = model.requests
+    offered = {tool.name for tool in request.tools}
+    assert "read" in offered
+    assert not offered & {"edit", "write", "delete", "move", "run"}
+    assert "This session is read-only" in request.system
+
+
 async def test_nothing_is_reminded_of_after_a_change_or_a_question(state: Path, folder: Path) -> None:
     write = calls(call("write", path="a.txt", content="x"))
     model = ScriptedModel([write, Say("Done."), Say("It adds.")], SMALL)

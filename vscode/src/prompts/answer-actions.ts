@@ -30,23 +30,43 @@ export async function showResult(
   result: PromptRunResult,
   saveVariables: () => Promise<unknown>,
 ): Promise<void> {
+  // Two notifications: VS Code shortens the labels of five buttons in one beyond recognition.
+  await Promise.all([offerToSave(name, result, saveVariables), offerAnswer(answers, name, source, result)]);
+}
+
+async function offerAnswer(
+  answers: AnswerDocuments,
+  name: string,
+  source: PromptSource,
+  result: PromptRunResult,
+): Promise<void> {
   const words = withoutLinks(`Portico: ${runSummary(name, result)}`);
   const show = result.complete ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
   const hasText = result.text.trim() !== "";
-  let isSavable = result.variablesPath !== "" && Object.keys(result.savable).length > 0;
   for (;;) {
     const buttons = [SHOW_PROVENANCE, ...(hasText ? [SAVE_AS, INSERT, COMPARE] : [])];
-    if (isSavable) buttons.push(SAVE_VARIABLES);
     const chosen = await show(words, ...buttons);
     if (chosen === undefined) return;
     if (chosen === SHOW_PROVENANCE) await showProvenance(answers, name, result);
     if (chosen === SAVE_AS) await saveAnswer(name, source, result);
     if (chosen === INSERT) await insertAnswer(source, result.text);
     if (chosen === COMPARE) await compare(answers, name, source, result.text);
-    if (chosen === SAVE_VARIABLES && (await agreesToSave(result))) {
-      await saveVariables();
-      isSavable = false;
-    }
+  }
+}
+
+/** Offers to save the values that were typed, until they are saved or the offer is closed. */
+async function offerToSave(
+  name: string,
+  result: PromptRunResult,
+  saveVariables: () => Promise<unknown>,
+): Promise<void> {
+  const names = Object.keys(result.savable);
+  if (result.variablesPath === "" || names.length === 0) return;
+  const words = withoutLinks(`Portico: ${name} ran with values that you can keep: ${names.join(", ")}.`);
+  while ((await vscode.window.showInformationMessage(words, SAVE_VARIABLES)) !== undefined) {
+    if (!(await agreesToSave(result))) continue;
+    await saveVariables();
+    return;
   }
 }
 

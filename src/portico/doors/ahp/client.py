@@ -119,7 +119,7 @@ class HostClient:
         except PorticoError as error:
             message = " ".join(filter(None, (error.message, error.suggestion)))
             self._put(_failure(request_id, _code(error), message))
-        except Exception:  # top level of a request: the connection goes on
+        except Exception:  # top level of a request: the connection continues
             log.exception("request %s failed", method)
             self._put(
                 _failure(request_id, ahp.INTERNAL_ERROR, "Internal error. The server's log has the details.")

@@ -1,4 +1,4 @@
-"""What is at `/ahp`: the handshake of a WebSocket, then a client of the agent host."""
+"""Endpoint `/ahp`: the handshake of a WebSocket, then a client of the agent host."""
 
 import asyncio
 from typing import TYPE_CHECKING

@@ -26,7 +26,7 @@ from portico.sessions.session_list import MOST_WATCHED, RemovedSession, SessionL
 log = logging.getLogger("portico.ahp")
 
 KEEP_SECONDS = 300.0
-"""How long a session is followed after its last subscriber has left."""
+"""Time for which a session is followed after its last subscriber has left."""
 _LIST_PAGE = 100
 DEFAULT_MODEL = "default"
 """The model that an agent chooses by itself; editors want at least one. Others are known once an agent runs."""
@@ -186,7 +186,7 @@ class AgentHost:
         self._notify("root/sessionRemoved", ahp.SessionRemovedParams(channel=ROOT, session=uri))
 
     async def session_config(self, params: ahp.ResolveSessionConfigParams) -> ahp.ResolveSessionConfigResult:
-        """What a client can choose for a new session: how changes reach the disk."""
+        """Options of a new session for a client: how changes reach the disk."""
         folder = file_path(params.working_directory) if params.working_directory else None
         chosen = _read_mode(params.config)
         mode = chosen or await self.parts.catalog.mode(folder or self.parts.catalog.workspace)

@@ -255,7 +255,7 @@ class SessionChannel:
     async def _send(
         self, expected: _ExpectedTurn, updates: AsyncGenerator[Event | QueuedPrompt]
     ) -> Event | QueuedPrompt:
-        """Wait until a prompt is in the log or in the queue; its turn goes on without us."""
+        """Wait until a prompt is in the log or in the queue; its turn continues without the caller."""
         self._expected.append(expected)
         try:
             async with aclosing(updates):

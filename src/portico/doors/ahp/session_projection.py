@@ -50,7 +50,7 @@ class SessionProjection:
         ]
 
     def take(self, event: Event, turn_id: str | None = None, queued: str | None = None) -> list[Change]:
-        """What an event changes. A client may have named the turn of its prompt, or the message it queued."""
+        """Changes by an event. A client may have named the turn of its prompt, or the message it queued."""
         payload = event.payload
         before = {one.id for one in self._input_needed()}
         self.summary = fold(self.summary, event)
@@ -94,7 +94,7 @@ class SessionProjection:
         return Path(self._known_summary.workspace)
 
     def take_draft(self, draft: SessionDraft) -> list[Change]:
-        """What a change of the draft or of the queue shows to clients."""
+        """Changes for clients by a new draft or queue."""
         changes: list[ahp.StateAction] = []
         if draft.draft != self.draft:
             self.draft = draft.draft

@@ -65,7 +65,7 @@ class LanguageServer:
         self.documents = OpenDocuments(_MOST_OPEN)
         self.capabilities = ServerCapabilities({})
         self.changes = 0
-        """How often the server has been told that something changed."""
+        """Number of changes reported to the server."""
         self.closed_texts: dict[Path, TextLines | None] = {}
         """Texts of files that are not open, as they were read since the last change."""
         self._command = command

@@ -51,7 +51,7 @@ class _Target(msgspec.Struct, frozen=True):
 
 
 class _OtherTarget(Exception):
-    """What decides about the server of a question has changed."""
+    """The facts that choose the server of a question have changed."""
 
 
 class _Question(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ class LanguageServers:
         self._servers: dict[tuple[str, Path], SupervisedServer] = {}
         self._stamps: dict[tuple[str, Path], tuple[int, ...]] = {}
         self._targets: dict[tuple[Path, Path, str], _Target] = {}
-        """Where the last questions went, by workspace, folder and path."""
+        """Targets of the last questions, by workspace, folder and path."""
 
     async def close(self) -> None:
         while self._servers:

@@ -109,7 +109,7 @@ def environment_stamp(tree: Path, workspace: Path) -> tuple[int, ...]:
 
 
 def file_facts(path: str) -> _Facts:
-    """What changes with a file: its time, size and number; zeros if it is not there. Blocks."""
+    """Facts that change with a file: its time, size and number; zeros if it does not exist. Blocks."""
     try:
         facts = os.stat(path)  # noqa: PTH116
     except OSError:

@@ -122,6 +122,7 @@ def _draft(context: ToolContext, prompt: str, shown: Sequence[str]) -> Draft | N
 log = logging.getLogger(__name__)
 
 
+_READ_ONLY = "This session is read-only: you cannot change files or run commands. Answer with text, as the user asks for it."
 _TINY = "A tiny model on this machine answers, which cannot help with code."
 _BETTER = (
     "For a better one, choose Connect a model in the chat, or download a coder with: "
@@ -180,7 +181,7 @@ class ModelSession:
             images=metered.facts.images,
         )
         others = await self._servers.tools(turn) if metered.facts.tools else ()
-        tools = offered_tools(scenario, context.profile, others)
+        tools = offered_tools(scenario, context.profile, others, may_write=context.may_write)
         context = msgspec.structs.replace(context, outline=_outline(context, tools))
         check = ProjectCheck(context.profile.checks.tools, {tool.name: tool for tool in others})
         files = await read_relevant_files(context, prompt.argument) if metered.facts.tools else {}
@@ -191,6 +192,8 @@ class ModelSession:
             context, delegate=Delegation(metered, context, tools, session.scenarios).do
         )
         system = await asyncio.to_thread(system_text, scenario, turn.workspace, context.profile)
+        if session.parameters.reads_only:
+            system = f"{system}\n\n{_READ_ONLY}"
         loop = ModelLoop(
             metered,
             context,

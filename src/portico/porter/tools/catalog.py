@@ -53,14 +53,20 @@ VARIANTS: Mapping[tuple[str, str], ModelTool] = {("edit", "search-replace"): sea
 """Other forms of a tool, by its name and the word that a profile has for the form."""
 
 
+_WRITES = frozenset(
+    tool.name for tool in (edit.TOOL, write.TOOL, delete.TOOL, move.TOOL, run.TOOL, stop_command.TOOL)
+)
+
+
 def offered_tools(
-    scenario: Scenario, profile: ModelProfile, others: tuple[ModelTool, ...] = ()
+    scenario: Scenario, profile: ModelProfile, others: tuple[ModelTool, ...] = (), *, may_write: bool = True
 ) -> dict[str, ModelTool]:
     """Return the tools that a scenario and a profile offer, by name; `others` are those of MCP servers."""
     offered = (
         tool
         for tool in (*TOOLS, *others)
         if scenario.offers(tool.name, read_only=tool.read_only) and profile.offers(tool.name)
+        if may_write or tool.name not in _WRITES
     )
     return {
         tool.name: VARIANTS.get((tool.name, profile.variants.get(tool.name, "")), tool) for tool in offered

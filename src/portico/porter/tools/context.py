@@ -41,7 +41,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def may_write(self) -> bool:
-        return self.scenario.mode is ScenarioMode.WRITE
+        return self.scenario.mode is ScenarioMode.WRITE and not self.turn.session.parameters.reads_only
 
     def resolve(self, name: str) -> Path:
         """Resolve a path. Raises PermissionDenied outside the session's folders."""
