@@ -122,7 +122,7 @@ def _first_event(ports: Ports, source: SessionSummary, origin: ForkedFrom, seq: 
 
 
 async def _original_point(store: Store, source: SessionSummary, seq: int) -> ForkPoint:
-    """Where the prompt was first sent: a version of an edited prompt is edited again at the same place."""
+    """The place at which a prompt was first sent: a version of an edited prompt is edited again at the same place."""
     origin = source.branched_at
     if origin is not None and origin.before_seq < seq:
         since = await store.read(

@@ -141,7 +141,7 @@ function Top({ review, view, proposal, over, listed }: TopProps) {
   );
 }
 
-/** Where there is little room, both sides take that of the list of files. */
+/** Shows or hides both sides. If there is little room, they take that of the list of files. */
 function toggleSides(view: ReviewView, listed: { value: boolean }): void {
   const shown = view.split.peek() && view.roomy.peek();
   view.split.value = !shown;

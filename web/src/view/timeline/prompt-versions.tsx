@@ -146,7 +146,7 @@ export function PromptEditor({ item, context }: PromptPartProps) {
   );
 }
 
-/** How many files differ from the checkpoint before a prompt, where going back to it would help the new version. */
+/** Number of files that differ from the checkpoint before a prompt, where going back to it would help the new version. */
 function useChangedFiles({ item, context: { session, gateway } }: PromptPartProps): number {
   const count = useSignal(0);
   const checkpointId = item.checkpoint?.checkpointId;
