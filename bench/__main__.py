@@ -14,6 +14,7 @@ from bench import (
     code,
     code_peers,
     comparison,
+    doors,
     editor,
     end_to_end,
     frames,
@@ -56,6 +57,8 @@ MEASUREMENTS = {
     "editor": editor.measure,
     "model": model.measure,
     "prompts": prompts.measure,
+    "ahp": doors.measure_agent_host,
+    "remote": doors.measure_remote,
 }
 LONG = {
     "code_peers": code_peers.measure,

@@ -38,7 +38,7 @@ class NpmPackage(msgspec.Struct, frozen=True):
 def installed_program(agent: str, program: str, environ: Mapping[str, str]) -> Path | None:
     """The program of an installed agent; None if it is not installed here."""
     name = f"{program}.cmd" if sys.platform == "win32" else program
-    path = _folder(agent, environ) / "node_modules" / ".bin" / name
+    path = agent_folder(agent, environ) / "node_modules" / ".bin" / name
     return path if path.is_file() else None
 
 
@@ -53,13 +53,11 @@ async def newest_version(package: str, environ: Mapping[str, str]) -> NpmPackage
 
 async def install(agent: str, package: NpmPackage, environ: Mapping[str, str]) -> Path:
     """Install a package with its dependencies, replacing an earlier version; returns its folder."""
-    folder = _folder(agent, environ)
+    folder = agent_folder(agent, environ)
     fresh = folder.with_name(f".{agent}.{secrets.token_hex(4)}")
     make_private_folder(fresh)
     try:
-        # In an empty folder, since npm reads the settings and packages of the current one.
-        options = ("--prefix", str(fresh), "--no-audit", "--no-fund", "--save-exact", "--loglevel=error")
-        await _npm(("install", *options, str(package)), fresh, environ, _INSTALL_SECONDS)
+        await fetch_npm_package(package, fresh, environ)
         if folder.exists():
             shutil.rmtree(folder)
         fresh.rename(folder)
@@ -68,39 +66,55 @@ async def install(agent: str, package: NpmPackage, environ: Mapping[str, str]) -
     return folder
 
 
-def _folder(agent: str, environ: Mapping[str, str]) -> Path:
+async def fetch_npm_package(package: NpmPackage, folder: Path, environ: Mapping[str, str]) -> None:
+    """Install a package into an empty folder, since npm reads the settings and packages of the current one."""
+    options = ("--prefix", str(folder), "--no-audit", "--no-fund", "--save-exact", "--loglevel=error")
+    await _npm(("install", *options, str(package)), folder, environ, _INSTALL_SECONDS)
+
+
+def agent_folder(agent: str, environ: Mapping[str, str]) -> Path:
     return state_folder(environ) / "agents" / agent
 
 
 async def _npm(words: tuple[str, ...], folder: Path, environ: Mapping[str, str], seconds: float) -> str:
-    """Run npm and return its output. It is stopped with everything it started when this call is cancelled."""
+    """Run npm and return its output."""
     try:
-        npm = await spawn(("npm", *words), cwd=folder, environ=environ)
+        return await run_to_end(("npm", *words), folder, environ, seconds)
     except CannotRun as error:
         raise InvalidInput(
             f"npm cannot be run: {error.reason}.",
             suggestion="Install Node.js, which brings npm, and try again.",
         ) from error
-    assert npm.stdin is not None
-    assert npm.stderr is not None
-    npm.stdin.close()
+
+
+async def run_to_end(
+    command: tuple[str, ...], folder: Path, environ: Mapping[str, str], seconds: float
+) -> str:
+    """Run a program and return its output. It is stopped with all it started when this call is cancelled."""
+    program = await spawn(command, cwd=folder, environ=environ)
+    assert program.stdin is not None
+    assert program.stderr is not None
+    program.stdin.close()
+    title = " ".join((Path(command[0]).name, *command[1:2]))
     try:
         async with asyncio.timeout(seconds):
-            output, errors, _ = await asyncio.gather(npm.stdout.read(), npm.stderr.read(), _end(npm))
+            output, errors, _ = await asyncio.gather(
+                program.stdout.read(), program.stderr.read(), _end(program)
+            )
     except TimeoutError as error:
-        raise StoreFailed(f"npm {words[0]} did not end within {seconds:.0f} s.") from error
+        raise StoreFailed(f"{title} did not end within {seconds:.0f} s.") from error
     finally:
-        await npm.stop(_GRACE_SECONDS)
-    if npm.exit_code != 0:
+        await program.stop(_GRACE_SECONDS)
+    if program.exit_code != 0:
         said = os.fsdecode(errors).strip().splitlines()[-_LAST_LINES:]
         raise StoreFailed(
-            f"npm {words[0]} failed: {' '.join(said) or f'exit code {npm.exit_code}'}",
-            suggestion="Check whether this machine can reach the npm registry.",
+            f"{title} failed: {' '.join(said) or f'exit code {program.exit_code}'}",
+            suggestion="Check whether this machine can reach the registry of packages.",
         )
     return os.fsdecode(output)
 
 
-async def _end(npm: ProcessGroup) -> None:
-    """Wait for npm's end, and end what it left behind, which may hold its output open."""
-    await npm.wait()
-    await npm.sweep()
+async def _end(program: ProcessGroup) -> None:
+    """Wait for the end of a program, and end what it left behind, which may hold its output open."""
+    await program.wait()
+    await program.sweep()

@@ -1,6 +1,7 @@
 """Registry of agents by name and how each is started: built-in, known, and from the settings.
 
-A known agent is looked up on PATH, then among those installed by `portico agents install`.
+A known agent is looked up on PATH, then among those installed by `portico agents install`. Agents of the public
+registry are only those that were installed.
 """
 
 import shlex
@@ -12,6 +13,8 @@ import msgspec
 
 from portico.agents.installation import installed_program
 from portico.agents.program_check import check_installation
+from portico.agents.public_registry import load_registry
+from portico.agents.registry_installation import installed_agents
 from portico.config.paths import expand_user_path
 from portico.config.settings import AgentSetting
 from portico.domain.catalog import AgentEntry
@@ -40,7 +43,7 @@ class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
     def install_hint(self) -> str:
         if self.package is None:
             return f"Install {self.program} and have it on PATH."
-        return f"Install it: portico agents install {self.name}"
+        return _install_hint(self.name)
 
 
 KNOWN_AGENTS = (
@@ -122,7 +125,7 @@ class AgentRegistry:
 
     def names(self) -> list[str]:
         """Every name that can be resolved: the built-in agent, the user's own, then the known ones."""
-        return list(dict.fromkeys((PORTER, *self._custom, *self._known)))
+        return list(dict.fromkeys((PORTER, *self._custom, *self._known, *installed_agents(self._environ))))
 
     def resolve(self, name: str) -> AgentSpec:
         """The named agent, ready to start. AgentNotFound if there is none."""
@@ -148,6 +151,17 @@ class AgentRegistry:
                 install_hint=known.install_hint,
                 login_hint=login_command(name),
             )
+        if (installed := installed_agents(self._environ).get(name)) is not None:
+            return AgentSpec(
+                name=name,
+                command=installed.command(self._environ),
+                env=installed.env,
+                keys=(),
+                install_hint=_install_hint(name),
+                login_hint=login_command(name),
+            )
+        if name in load_registry(self._environ).entries:
+            return AgentSpec(name=name, command=(name,), keys=(), install_hint=_install_hint(name))
         raise AgentNotFound(
             f'Unknown agent "{name}".',
             suggestion=f"{_did_you_mean(name, self.names())}Available: {', '.join(self.names())}.",
@@ -280,6 +294,10 @@ def _keys_of(command: Sequence[str]) -> tuple[str, ...] | None:
 
 def _join_keys(some: tuple[str, ...], others: tuple[str, ...] | None) -> tuple[str, ...] | None:
     return None if others is None else (*some, *others)
+
+
+def _install_hint(name: str) -> str:
+    return f"Install it: portico agents install {name}"
 
 
 def login_command(*words: str) -> str:

@@ -13,7 +13,9 @@ from pathlib import Path
 import msgspec
 
 from portico.agents.installation import NpmPackage, install, newest_version
+from portico.agents.public_registry import RegistryEntry, load_registry
 from portico.agents.registry import AgentRegistry
+from portico.agents.registry_installation import install_entry, require_checksum
 from portico.domain.errors import AgentNotFound, ErrorDetails, ExitCode, InvalidInput, PorticoError
 from portico.doors.terminal.input.confirmation import confirm
 from portico.doors.terminal.output import is_plain_output
@@ -28,8 +30,11 @@ def install_agent(
     """Install an agent; returns the exit code."""
     known = registry.known(name)
     if known is None:
-        registry.resolve(name)  # raises AgentNotFound for an unknown name
-        raise InvalidInput(f"{name} does not need to be installed.")
+        spec = registry.resolve(name)  # raises AgentNotFound for an unknown name
+        entry = load_registry(environ).entries.get(name)
+        if entry is None or spec.install_hint is None:
+            raise InvalidInput(f"{name} does not need to be installed.")
+        return asyncio.run(_install_entry(entry, environ, flags))
     if known.package is None:
         raise AgentNotFound(
             f"Portico cannot install {name}.",
@@ -59,6 +64,49 @@ async def _install_package(
         msgspec.json.encode(result).decode() if flags.api else f"Installed {package} for {name} in {folder}."
     )
     return 0
+
+
+async def _install_entry(entry: RegistryEntry, environ: Mapping[str, str], flags: argparse.Namespace) -> int:
+    """Install an agent of the public registry, after it was said what will be fetched and run."""
+    release = entry.release()
+    if entry.distribution.npx is None and entry.distribution.uvx is None and release is not None:
+        require_checksum(entry.id, release)
+    if not flags.yes:
+        if flags.api or not sys.stdin.isatty():
+            raise InvalidInput(
+                f"{entry.id} would be installed from {clean_line(entry.origin)}, which needs your confirmation.",
+                suggestion=f"Confirm with: portico agents install {entry.id} --yes",
+            )
+        print("\n".join(describe_entry(entry)))
+        if not await confirm("Install it?"):
+            print("Nothing was installed.")
+            return int(ExitCode.POLICY)
+    if not flags.api:
+        print(f"Installing {clean_line(entry.origin)}…", file=sys.stderr)
+    done = await install_entry(entry, environ)
+    result = {"status": "ok", "agent": done.name, "package": done.origin, "command": done.command(environ)}
+    words = " ".join(done.command(environ))
+    print(
+        msgspec.json.encode(result).decode()
+        if flags.api
+        else f"Installed {clean_line(done.origin)} for {done.name}. It is started by: {clean_line(words)}"
+    )
+    return 0
+
+
+def describe_entry(entry: RegistryEntry) -> list[str]:
+    """Lines that say what would be fetched and run."""
+    ways = entry.distribution
+    way = ways.npx or ways.uvx or entry.release()
+    extra = " ".join(way.args) if way is not None else ""
+    lines = [
+        f"{entry.name} {entry.version} ({entry.license or 'licence not stated'}): {entry.description}",
+        f"It comes from {entry.origin}, with all that it depends on. It may run programs when installed.",
+        f"It is started with {extra}." if extra else "It is started without arguments.",
+    ]
+    if way is not None and way.env:
+        lines.append(f"It sets {' '.join(f'{name}={value}' for name, value in way.env.items())}.")
+    return [clean_line(line) for line in lines]
 
 
 async def offer_installation(

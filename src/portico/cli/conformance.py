@@ -3,7 +3,7 @@
 import argparse
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -150,6 +150,28 @@ def _test_agent(command: Sequence[str], flags: argparse.Namespace) -> int:
         trial = AgentTrial(Program(command, Path.cwd(), dict(os.environ)), options)
         done = asyncio.run(_try(trial, cases, flags))
     return _finish(done, command, flags)
+
+
+def try_mandatory_rules(
+    command: Sequence[str], environ: Mapping[str, str], report: Callable[[CaseResult], None]
+) -> Run:
+    """Try the mandatory rules on an agent."""
+    with TemporaryDirectory(prefix="portico-conformance-") as name:
+        folder = Path(name).resolve()
+        (folder / "conformance.txt").write_text("conformance\n", encoding="utf-8")
+        options = TrialOptions(
+            folder, _prompts((), folder), timeout=_TIMEOUT, start_timeout=_START_TIMEOUT, auth_method=None
+        )
+        trial = AgentTrial(Program(command, Path.cwd(), dict(environ)), options)
+
+        async def run() -> Run:
+            try:
+                cases = [case for case in AGENT_CASES if case.level is Level.MANDATORY]
+                return await run_cases(trial, cases, report=report)
+            finally:
+                await trial.end()
+
+        return asyncio.run(run())
 
 
 def _test_client(command: Sequence[str], flags: argparse.Namespace) -> int:
