@@ -11,6 +11,7 @@ from tests.cli.test_model_failures import ask, environ, quick_environ
 from tests.cli.test_review import git
 from tests.support.model_endpoint import Answer, Call, ModelEndpoint, Say
 from tests.support.program import Portico
+from tests.support.reviewing_editor import APPLY, ReviewingEditor
 from tests.support.serving import Server, detach
 from tests.support.stream import Json
 
@@ -196,3 +197,29 @@ async def test_editor_code_ends_in_a_proposal_that_can_be_applied_in_modes_that_
     assert applied.code == 0, applied.err
     assert greeting.read_text() == "print('good day')\n"
     assert (portico.workspace / "notes.md").read_text() == "Said.\n"
+
+
+async def test_editor_code_asks_in_an_acp_editor_that_does_not_review(portico: Portico) -> None:
+    greeting = portico.workspace / "greet.py"
+    greeting.write_text("print('hello')\n")
+    changes = [{"path": "greet.py", "operation": "update", "new_content": "print('good day')\n"}]
+    script = (Answer(Call("propose_changes", json.dumps({"changes": changes}))), Answer(Say("Proposed.")))
+    async with ModelEndpoint(*script) as endpoint:
+
+        def talk() -> None:
+            flags = ("--agent", "porter", "--mode", "direct")
+            editor = ReviewingEditor(portico, *flags, environ=quick_environ(endpoint))
+            editor.initialize()
+            session_id = editor.open_session()
+            editor.call("session/set_mode", {"sessionId": session_id, "modeId": "EDITOR_CODE"})
+            turn = editor.turn(session_id, "greet better", APPLY)
+            assert turn.questions, turn.heard
+            editor.hang_up()
+
+        await asyncio.to_thread(talk)
+        result = repr(endpoint.requests[1].body["messages"][-1])
+    assert "The user applied the proposal." in result
+    assert greeting.read_text() == "print('good day')\n"
+    undone = await asyncio.to_thread(portico.run, "review", "undo")
+    assert undone.code == 0, undone.err
+    assert greeting.read_text() == "print('hello')\n"
