@@ -46,6 +46,9 @@ class Tried:
     test: str
 
 
+OPENCODE = "opencode-linux-x64-baseline"
+# Programs that are no executables themselves.
+INTERPRETERS = {".js": "node", ".mjs": "node", ".py": sys.executable}
 AGENTS = (
     Agent("codex-acp", "@agentclientprotocol/codex-acp", "node_modules/.bin/codex-acp"),
     Agent("claude-agent-acp", "@agentclientprotocol/claude-agent-acp", "node_modules/.bin/claude-agent-acp"),
@@ -62,6 +65,7 @@ AGENTS = (
     Agent("sigit", "@smbcloud/sigit", "node_modules/.bin/sigit"),
     Agent("codex-acp of Zed", "@zed-industries/codex-acp", "node_modules/.bin/codex-acp"),
     Agent("claude-code-acp of Zed", "@zed-industries/claude-code-acp", "node_modules/.bin/claude-code-acp"),
+    Agent("opencode", OPENCODE, f"tests/peers/node_modules/{OPENCODE}/bin/opencode", ("acp",)),
     Agent("fast-agent", "fast-agent-acp", "py/bin/fast-agent-acp", ("-x",)),
     Agent("kimi", "kimi-cli", "py/bin/kimi", ("acp",)),
     Agent("mistral-vibe", "mistral-vibe", "py/bin/vibe-acp"),
@@ -126,16 +130,18 @@ def main() -> None:
 
 def agent_row(agent: Agent, peers: Path, reports: Path) -> str | None:
     """Row of an agent: findings of the kit, and the answer that a person gets through Portico."""
-    found = next(iter(sorted(peers.glob(f"*/{agent.program}")) + sorted(peers.glob(agent.program))), None)
+    found = find_program(agent, peers)
     if found is None:
         return None
     kept = reports / f"{agent.name.replace(' ', '-')}.json"
     if not kept.exists():
-        kept.write_text(json.dumps(try_agent((str(found), *agent.args))))
+        kept.write_text(json.dumps(try_agent(command_of(agent, found))))
     report = json.loads(kept.read_text())
     counts = report["kit"]["counts"]
     failed = [one for one in report["kit"]["cases"] if one["status"] == "failed"]
     shown = ", ".join(f"{one['id']} ({one['level']})" for one in failed) or "none"
+    if not counts["passed"]:
+        shown = "did not start"
     cells = (
         f"{agent.name} {version_of(agent.package, found)}",
         str(counts["passed"]),
@@ -144,6 +150,18 @@ def agent_row(agent: Agent, peers: Path, reports: Path) -> str | None:
         report["exec"],
     )
     return f"| {' | '.join(cells)} |"
+
+
+def find_program(agent: Agent, peers: Path) -> Path | None:
+    if (ROOT / agent.program).exists():
+        return ROOT / agent.program
+    installed = peers / agent.package.replace("/", "_").replace("@", "_") / agent.program
+    return next((path for path in (installed, peers / agent.program) if path.exists()), None)
+
+
+def command_of(agent: Agent, program: Path) -> tuple[str, ...]:
+    interpreter = INTERPRETERS.get(program.suffix)
+    return (*([interpreter] if interpreter else []), str(program), *agent.args)
 
 
 def try_agent(command: tuple[str, ...]) -> dict[str, object]:
@@ -240,7 +258,7 @@ def page(agents: list[str], tests: list[str]) -> Iterator[str]:
     yield (
         f"Foreign programs with Portico, from real runs on {day} (Python {platform.python_version()}, {platform.system()}), "
         "made by `scripts/write_interop.py`. No agent had a key, and no model could be reached: cases that need a turn "
-        "are blocked where an agent wants a sign-in first."
+        "are blocked where an agent wants a sign-in first, and packages were installed without their install scripts."
     )
     yield ""
     yield "## Agents"

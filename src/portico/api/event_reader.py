@@ -215,6 +215,7 @@ def _permission_resolved(message: pb.PermissionResolved) -> events.PermissionRes
         option_id=message.option_id or None,
         rule=message.rule or None,
         scope=read_enum(message.scope),
+        person=message.person,
     )
 
 
@@ -226,6 +227,7 @@ def _question_answered(message: pb.QuestionAnswered) -> events.QuestionAnswered:
         by=from_enum(message.by),
         content=content,
         withheld=tuple(message.withheld),
+        person=message.person,
     )
 
 

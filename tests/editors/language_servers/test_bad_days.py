@@ -94,6 +94,7 @@ async def test_a_silent_server_costs_a_question_its_time_limit_and_no_more(
     options: dict[str, Any] = {"silent_on": "textDocument/definition", "log": str(log), "progress": 40}
     async with workspace(tmp_path / "w", own_home, **scripted(**options)) as here:
         here.write("a.txt", "def one\n")
+        assert (await here.ask("symbols", "a.txt")).total == 1, "the first answer has more time"
         with pytest.raises(LanguageServerFailed, match=r"within 0\.2 s\. It is still indexing, 40 %\."):
             await here.ask("definition", "a.txt", column=5)
         assert (await here.ask("symbols", "a.txt")).total == 1

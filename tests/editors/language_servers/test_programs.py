@@ -64,16 +64,6 @@ def test_a_program_without_rustup_beside_it_is_taken_as_it_is(tmp_path: Path) ->
     assert rust.find() == str(own)
 
 
-def test_what_a_server_is_given_by_default_the_environment_can_change(tmp_path: Path) -> None:
-    environ = {"PATH": str(tmp_path), "PORTICO_HOME": str(tmp_path / "home")}
-    script(tmp_path, "gopls", "#!/bin/sh\n")
-    given = [
-        prepare(spec_of("gopls"), tmp_path, tmp_path, {**environ, **own}, trusted=True).environ["GOGC"]
-        for own in ({}, {"GOGC": "100"})
-    ]
-    assert given == ["25", "100"]
-
-
 async def test_each_server_of_java_has_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
     script(tmp_path, "jdtls", "#!/bin/sh\nmkdir -p $2\nexit 3\n")
     environ = {

@@ -202,7 +202,9 @@ class ChatProjection:
             return [ahp.ChatInputRequestedAction(request=request)]
         answered = payload
         for place, part in enumerate(turn.parts):
-            if isinstance(part, ahp.InputRequestResponsePart) and part.request.id == answered.request_id:
+            if not isinstance(part, ahp.InputRequestResponsePart) or part.response is not None:
+                continue
+            if part.request.id == answered.request_id:
                 turn.parts[place] = msgspec.structs.replace(part, response=answered.action)
                 return [
                     ahp.ChatInputCompletedAction(request_id=answered.request_id, response=answered.action)

@@ -191,6 +191,7 @@ def _permission_resolved(payload: events.PermissionResolved) -> pb.PermissionRes
         option_id=payload.option_id or "",
         rule=payload.rule or "",
         scope=to_enum(pb.PermissionScope, payload.scope),
+        person=payload.person,
     )
 
 
@@ -201,6 +202,7 @@ def _question_answered(payload: events.QuestionAnswered) -> pb.QuestionAnswered:
         by=to_enum(pb.DecidedBy, payload.by),
         content_json=to_json(payload.content) if payload.content else None,
         withheld=list(payload.withheld),
+        person=payload.person,
     )
 
 

@@ -60,18 +60,17 @@ _KNOWN = (
         languages={".go": "go"},
         recipe=InstallRecipe(tool="go", packages=("golang.org/x/tools/gopls@v0.22.0",)),
         # Problems are asked for. Otherwise it would check each file that it is told of with all its dependencies, which
-        # takes minutes and much memory, and push what it finds first before it has found all.
-        initialization={"pullDiagnostics": True, "diagnosticsTrigger": "Save"},
+        # keeps it busy for a minute and takes much memory, and push what it finds first before it has found all.
+        initialization={"pullDiagnostics": True, "diagnosticsTrigger": "Save", "diagnosticsDelay": "24h"},
         settings={
             "gopls": {
                 "semanticTokens": False,
                 "analysisProgressReporting": False,
                 "pullDiagnostics": True,
                 "diagnosticsTrigger": "Save",
+                "diagnosticsDelay": "24h",
             }
         },
-        # Go's default lets the memory grow to twice of what is in use.
-        default_env={"GOGC": "25"},
         untrusted_settings=None,
         project_files=("go.mod", "go.sum", "go.work"),
     ),

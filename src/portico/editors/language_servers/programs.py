@@ -104,7 +104,7 @@ def prepare(
     if not trusted:
         settings |= spec.untrusted_settings or {}
         initialization |= spec.untrusted_initialization
-    variables = {**spec.default_env, **without_provider_keys(environ), **spec.env}
+    variables = {**without_provider_keys(environ), **spec.env}
     if tree != workspace:
         variables = relocated_environ(variables, workspace=workspace, folder=tree)
     data = None

@@ -68,6 +68,7 @@ class LanguageServer:
         """Number of changes reported to the server."""
         self.closed_texts: dict[Path, TextLines | None] = {}
         """Texts of files that are not open, as they were read since the last change."""
+        self._has_answered = False
         self._command = command
         self._group = group
         self._client = ClientMethods(command, lambda: self.capabilities)
@@ -158,10 +159,14 @@ class LanguageServer:
 
     async def request(self, method: str, params: Any, *, limit: float | None = None) -> Raw:
         """Ask the server. LanguageServerFailed if it refuses, is silent or is gone."""
-        seconds = REQUEST_SECONDS if limit is None else limit
+        # Many read the project before they answer for the first time.
+        usual = REQUEST_SECONDS if self._has_answered else START_SECONDS
+        seconds = usual if limit is None else limit
         try:
             async with asyncio.timeout(seconds):
-                return await self._request(method, params)
+                answer = await self._request(method, params)
+            self._has_answered = True
+            return answer
         except TimeoutError as error:
             doing = self.progress.describe()
             still = f" It is still {doing}. Ask again later." if doing else ""

@@ -32,8 +32,6 @@ class LanguageServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
     """Hint how to get the program without a recipe, or what else it needs."""
     env: Mapping[str, str] = {}
-    default_env: Mapping[str, str] = {}
-    """Variables for those that the environment does not have."""
     settings: Mapping[str, Any] = {}
     initialization: Mapping[str, Any] = {}
     untrusted_settings: Mapping[str, Any] | None = {}
