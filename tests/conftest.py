@@ -36,12 +36,27 @@ os.environ.pop("PYTEST_ADDOPTS", None)
 
 # Folders whose tests take long, or much to set up.
 LONG = ("vscode", "browser", "end_to_end", "cli", "review", "porter")
+# Folders whose windows and servers would use the processor until the end of the run.
+WITH_OWN_PROGRAMS = ("vscode", "browser")
 FAILED = pytest.StashKey[bool]()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     widen(config)
+
+
+class Folder(pytest.Package):
+    """A folder of tests whose fixtures of scope "package" end with the last of them."""
+
+    def setup(self) -> None:
+        """Nothing: there is no `__init__.py` to import."""
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if path.parent == Path(__file__).parent and path.name in WITH_OWN_PROGRAMS:
+        return Folder.from_parent(parent, path=path)
+    return None
 
 
 def pytest_collection() -> None:

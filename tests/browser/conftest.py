@@ -62,7 +62,7 @@ def built_page() -> None:
         pytest.fail("The page is not built, so there is nothing to look at. Build it first: make page")
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def browser(built_page: None) -> AsyncIterator[Browser]:
     expect.set_options(timeout=PATIENCE_MS)
     async with async_playwright() as playwright:
@@ -71,7 +71,7 @@ async def browser(built_page: None) -> AsyncIterator[Browser]:
         await found.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shared_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[House, str]]:
     house = furnish(tmp_path_factory.mktemp("house") / "home")
     link = house.open()

@@ -201,6 +201,36 @@ def test_saving_is_offered_and_done_only_after_a_yes(
     assert ("warm" in mine.read_text()) is (answer == "y")
 
 
+GREET = """---
+variables:
+  port:
+    description: where they moor
+---
+say moored in {{ port }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "told"), [("Kiel", 0, "moored in Kiel"), ("", 5, "port needs a value")]
+)
+def test_a_person_at_the_terminal_is_asked_for_values_that_are_missing(
+    portico: Portico, typed: str, code: int, told: str
+) -> None:
+    keep(portico, "greet", GREET)
+    words = ("prompts", "run", "greet", "--agent-command", portico.agent)
+    terminal = Terminal((str(PROGRAM), *words), cwd=portico.workspace, environ=portico.environ())
+    try:
+        terminal.until("port (where they moor): ")
+        terminal.press(f"{typed}\r")
+        terminal.until(told)
+        assert terminal.end() == code
+    finally:
+        terminal.close()
+    unasked = portico.run(*words, "--api")
+    assert unasked.code == 5
+    assert "port" in unasked.api["error"]
+
+
 def test_a_refused_flag_is_told_as_json(portico: Portico, run: tuple[str, ...]) -> None:
     refused = portico.run(*run, "--input", "a", "--stream", "--api")
     assert json.loads(refused.out)["diagnostics"]["exit_code"] == refused.code == 5

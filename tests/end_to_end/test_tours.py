@@ -101,7 +101,7 @@ def test_a_chat_goes_through_a_tour_and_keeps_it(portico: Portico) -> None:
     terminal.until("Kept as .tours/the-cart.tour.")
     terminal.until("❯")
     terminal.press("/tour keep\r")
-    terminal.until(".tours/the-cart.tour is there already.")
+    terminal.until(".tours/the-cart.tour already exists.")
     terminal.until("❯")
     terminal.press("/tour nine\r")
     terminal.until("the tour has steps 1 to 2")

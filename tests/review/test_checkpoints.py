@@ -365,7 +365,7 @@ async def test_a_link_that_points_out_is_not_written_through(tmp_path: Path) -> 
 
 async def test_an_unknown_checkpoint_says_how_to_find_one(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
-    with pytest.raises(InvalidInput, match="no checkpoint nonsense"):
+    with pytest.raises(InvalidInput, match="Unknown checkpoint nonsense"):
         await checkpoints(tmp_path).restore(tmp_path / "w", "nonsense")
 
 

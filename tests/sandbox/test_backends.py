@@ -63,6 +63,20 @@ def test_a_backend_that_confines_files_but_not_the_network_is_not_used_offline()
     assert probe_backend(half, offline=True) == "a confined program could connect to a forbidden address"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has namespaces")
+def test_a_network_that_cannot_be_tried_does_not_count_as_closed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (broken := tmp_path / "python").write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    for program in (broken, tmp_path / "gone"):
+        monkeypatch.setattr(sys, "executable", str(program))
+        probe_backend.cache_clear()
+        problem = probe_backend(SandboxBackend(bubblewrap.NAME, bubblewrap.wrapper), offline=True)
+        assert "the network could not be tried" in (problem or "")
+    probe_backend.cache_clear()
+
+
 def test_where_nothing_confines_every_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def unavailable(_: Confinement) -> tuple[str, ...]:
         raise SandboxUnavailable("this is no such system")

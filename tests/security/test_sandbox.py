@@ -307,6 +307,20 @@ def test_an_agent_whose_program_is_below_tmp_runs_and_sees_nothing_else_there(
     assert other in ran.stderr
 
 
+@pytest.mark.parametrize("below", ["temporary files", "workspace"])
+def test_an_agent_can_start_portico_s_own_tools_wherever_portico_is_installed(
+    ground: Ground, below: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Path("/tmp") if below == "temporary files" else ground.house.real
+    with tempfile.TemporaryDirectory(dir=place) as made:
+        (program := Path(made) / "bin" / "python").parent.mkdir()
+        program.write_text("#!/bin/sh\necho it runs\n")
+        program.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(program))
+        ran = ground.run("bubblewrap", "proposal", str(program))
+    assert ran.stdout == "it runs\n", ran.stderr
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("place", ["proposal", "read-only"])
 def test_a_workspace_in_shared_memory_is_as_safe_as_any_other(backend: str, place: str) -> None:

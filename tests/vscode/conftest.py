@@ -1,4 +1,4 @@
-"""Fixtures of the tests in VS Code: one VS Code, one user and one window per worker."""
+"""Fixtures of the tests in VS Code: one VS Code, one user and one window per worker, until the last of them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ Open = Callable[..., Awaitable[Workbench]]
 Serve = Callable[..., CodeServer]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     made = furnish(tmp_path_factory.mktemp("editor") / "home")
     OUTPUT.mkdir(exist_ok=True)
@@ -40,7 +40,7 @@ def own_house(tmp_path: Path) -> Iterator[House]:
     made.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def extensions(tmp_path_factory: pytest.TempPathFactory, house: House, worker_id: str) -> Path:
     """Folder of the installed extension, once for all workers of a run."""
     if not VSIX.is_file():
@@ -51,7 +51,7 @@ def extensions(tmp_path_factory: pytest.TempPathFactory, house: House, worker_id
     return place
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def code_server(house: House, extensions: Path) -> Iterator[CodeServer]:
     server = CodeServer(house.home / "vscode", extensions, house.environ())
     server.start()
@@ -78,7 +78,7 @@ def serve(extensions: Path) -> Iterator[Serve]:
         server.end()
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def profile(
     built_page: None, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[BrowserContext]:
@@ -148,7 +148,7 @@ class Desk:
         self._window = None
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def desk(profile: BrowserContext, code_server: CodeServer, house: House) -> AsyncIterator[Desk]:
     desk = Desk(profile, code_server, house.workspace)
     yield desk

@@ -52,6 +52,14 @@ SETTINGS: dict[str, Any] = {
     "workbench.welcomePage.walkthroughs.openOnInstall": False,
 }
 
+# For what every test begins with: the list of all commands costs more than what is chosen from it.
+CLOSE_EDITORS = "Control+Alt+Shift+F9"
+NEW_SESSION = "Control+Alt+Shift+F10"
+KEYS = [
+    {"key": "ctrl+alt+shift+f9", "command": "workbench.action.closeAllEditors"},
+    {"key": "ctrl+alt+shift+f10", "command": "portico.newSession"},
+]
+
 
 def install(extensions: Path, environ: Mapping[str, str], *packages: Path) -> None:
     """Put the extension, or others, into a folder, unless another worker has done so already."""
@@ -112,6 +120,7 @@ class CodeServer:
                 name: value for name, value in chosen.items() if name.startswith("portico.") == is_machine
             }
             own.write_text(json.dumps(here))
+        (self.data / "User" / "keybindings.json").write_text(json.dumps(KEYS))
 
     def start(self) -> None:
         trust = ("--disable-workspace-trust",) if self._trusting else ()

@@ -1,12 +1,14 @@
 """One window of VS Code, as a person has it before them. Every step waits until VS Code itself shows its effect."""
 
 import re
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from playwright.async_api import FrameLocator, Locator, Page, expect
 
 from tests.browser.chat import Chat
 from tests.support.stream import Json
+from tests.vscode.editor import CLOSE_EDITORS, NEW_SESSION
 from tests.vscode.retry import ATTEMPT_MS, PATIENCE, persist
 
 # A window comes with some megabytes of script, and a machine may have other things to do.
@@ -226,27 +228,32 @@ class Workbench:
         for view in ("Sessions", "Todos", "Changes"):
             await self.fold(view)
         await chat.prompt.fill("")
-        await self.begin_session()
+        await self._other_session(lambda: self.page.keyboard.press(NEW_SESSION))
         return chat
 
     async def close_editors(self) -> None:
         """All of them; what a test that failed has left unsaved is thrown away."""
         tabs = self.page.locator(".tabs-container .tab")
+        # A terminal that has the focus may keep a key to itself; after that the command is used.
+        ways = iter([lambda: self.page.keyboard.press(CLOSE_EDITORS)])
 
         async def attempt() -> None:
             if await self.dialog.is_visible():
                 await self.dialog.get_by_role("button", name="Don't Save").click(timeout=ATTEMPT_MS)
             elif await tabs.count():
-                await self.command("View: Close All Editors")
+                await next(ways, lambda: self.command("View: Close All Editors"))()
             await expect(tabs).to_have_count(0, timeout=ATTEMPT_MS)
 
         await persist(attempt)
 
     async def begin_session(self) -> None:
         """By the command; until the page has it in front."""
+        await self._other_session(lambda: self.command("Portico: New Session"))
+
+    async def _other_session(self, begin: Callable[[], Awaitable[None]]) -> None:
         front = self.chat_frame.get_by_role("tab", selected=True)
         before = await front.get_attribute("id")
-        await self.command("Portico: New Session")
+        await begin()
         await expect(front).not_to_have_id(str(before))
         await self.chat().ready()
         await expect(self.chat().prompt).not_to_have_attribute("placeholder", "Ask the agent")

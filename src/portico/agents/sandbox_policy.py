@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+import portico
 from portico.agents import sandbox_paths
 from portico.agents.registry import PORTER, AgentRegistry
 from portico.config.paths import config_folder, state_folder
@@ -175,14 +176,15 @@ class _AgentPaths:
             linked = linked_folders(config_folder(self._environ))
             writable += (*written, *sandbox_paths.linked_paths(self._workspace, self._folder, linked))
             readable += read
-        # Where the programs report that stand in for Portico's own tools.
+        # Portico's own tools come to an agent as a program that it starts, and that reports here.
         writable += (*self._copies, socket_folder())
+        command: tuple[str, ...] = (sys.executable, portico.__file__)
         if spec is not None:
             writable += sandbox_paths.agent_folders(spec, self._environ)
-            command = (
+            command += (
                 relocated_command(spec.command, workspace=self._workspace) if self._folder else spec.command
             )
-            readable += sandbox_paths.program_paths(command, hidden, temporary=TEMPORARY)
+        readable += sandbox_paths.program_paths(command, hidden, temporary=TEMPORARY)
         return Confinement(
             writable=tuple(writable),
             readable=tuple(readable),

@@ -1,6 +1,6 @@
 """Runs of prompt files: filling one in, and recording what became of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,6 +10,7 @@ from portico.config.settings import Settings
 from portico.domain.values import PromptReference
 from portico.processes.garbage_collection import PausedCollection
 from portico.prompts.catalog import CatalogEntry
+from portico.prompts.front_matter import PromptVariable
 from portico.prompts.output_file import OutputFile
 from portico.prompts.prompt import CatalogPrompt, RenderedPrompt
 from portico.prompts.provenance import PromptRun, RunProvenance
@@ -28,13 +29,17 @@ class FilledPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fill_prompt(
-    prompts: WorkspacePrompts, name: str, read_values: Callable[[], Mapping[str, str]]
+    prompts: WorkspacePrompts, name: str, read_values: Callable[[Sequence[PromptVariable]], Mapping[str, str]]
 ) -> FilledPrompt:
-    """Fill in a prompt with values and the session variables of its folder. Values are read once it is found."""
+    """Fill in a prompt with values and the session variables of its folder.
+
+    Values are read once the prompt is found, given the variables that have no value and no default.
+    """
     settings = prompts.settings
     entry, prompt = prompts.catalog.find(name)
     session = load_session_variables(settings.session_variables, prompts.workspace, trusted=settings.trusted)
-    rendered = prompt.fill(entry.name, read_values(), session.values)
+    needed = [one for one in prompt.variables if one.default is None and one.name not in session.values]
+    rendered = prompt.fill(entry.name, read_values(needed), session.values)
     return FilledPrompt(entry=entry, prompt=prompt, rendered=rendered, session=session, settings=settings)
 
 

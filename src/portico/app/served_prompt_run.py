@@ -53,7 +53,7 @@ class ServedPromptRun:
     ) -> None:
         workspace = prompts.workspace
         self._source_text: str | None = None
-        filled = fill_prompt(prompts, request.name, lambda: self._values(prompts, request))
+        filled = fill_prompt(prompts, request.name, lambda _: self._values(prompts, request))
         self._prepared = PreparedRun(filled, environ)
         matter, settings = self._prepared.matter, filled.settings
         limits = Allowance(dollars=_max_cost(request)).over(lowered_budget(matter, settings, environ))

@@ -78,7 +78,7 @@ class _FlaggedRun:
     """A prompt that is ready to be sent. Flags that are not given are taken from the prompt."""
 
     def __init__(self, flags: argparse.Namespace) -> None:
-        self.filled = fill_prompt(flags)
+        self.filled = fill_prompt(flags, asks=not flags.api and not flags.json_stream)
         self._flags = flags
         self._prepared = PreparedRun(self.filled, os.environ)
         self._apply(self._prepared.matter, self.filled.settings)

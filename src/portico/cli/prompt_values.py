@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from portico.app import prompt_run
@@ -11,10 +12,13 @@ from portico.app.prompt_run import FilledPrompt
 from portico.cli.arguments import CommandParser, require_folder, require_utf8
 from portico.config.paths import expand_user_path
 from portico.domain.errors import InvalidInput
+from portico.doors.terminal.sanitizer import clean_line
+from portico.prompts.front_matter import PromptVariable
 from portico.prompts.input_file import MARKDOWN, decode_input, read_text_file
 from portico.prompts.output_file import without_provenance
 from portico.prompts.run_options import INPUT, MAX_INPUT_BYTES, too_large
 from portico.prompts.session_variables import read_variables
+from portico.sessions.requests.approver import is_interactive
 
 
 def add_value_flags(parser: CommandParser) -> None:
@@ -57,11 +61,37 @@ def read_values(flags: argparse.Namespace) -> dict[str, str]:
     return values
 
 
-def fill_prompt(flags: argparse.Namespace) -> FilledPrompt:
-    """Fill in the prompt of the flags, with the session variables of its folder."""
+def fill_prompt(flags: argparse.Namespace, *, asks: bool = False) -> FilledPrompt:
+    """Fill in the prompt of the flags, with the session variables of its folder.
+
+    If it `asks`, a person at the terminal is asked for values that are missing.
+    """
     name = require_utf8(flags.name, "The name")
     prompts = open_prompts(require_folder(flags.cwd), os.environ)
-    return prompt_run.fill_prompt(prompts, name, lambda: read_values(flags))
+
+    def read(needed: Sequence[PromptVariable]) -> dict[str, str]:
+        values = read_values(flags)
+        missing = [one for one in needed if one.name not in values]
+        # A text to work on is a file or is piped in; without one nothing else need be asked.
+        if asks and is_interactive() and all(one.name != INPUT for one in missing):
+            for variable in missing:
+                values[variable.name] = typed = _ask(variable)
+                flags.set.append(f"{variable.name}={typed}")
+        return values
+
+    return prompt_run.fill_prompt(prompts, name, read)
+
+
+def _ask(variable: PromptVariable) -> str:
+    """The value that a person types in one line. InvalidInput for none."""
+    about = f" ({clean_line(variable.description)})" if variable.description else ""
+    print(f"{variable.name}{about}: ", end="", file=sys.stderr, flush=True)
+    typed = sys.stdin.readline().strip()
+    if not typed:
+        raise InvalidInput(
+            f"{variable.name} needs a value.", suggestion=f"Example: --set {variable.name}=VALUE"
+        )
+    return typed
 
 
 def typed_values(flags: argparse.Namespace) -> dict[str, str]:

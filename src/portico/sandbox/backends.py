@@ -29,7 +29,9 @@ if [ "$3" ]; then
 try:
     socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=5)
 except OSError:
-    sys.exit(1)' "$3" && exit 15
+    sys.exit(17)
+sys.exit(15)' "$3"
+  case $? in 15) exit 15;; 17) ;; *) exit 16;; esac
 fi
 exit 0
 """
@@ -39,6 +41,7 @@ _DONE = {
     13: "a confined program could not write its own folder",
     14: "a confined program could signal a process outside",
     15: "a confined program could connect to a forbidden address",
+    16: f"the network could not be tried, because {sys.executable} does not run as a confined program",
 }
 
 
@@ -92,7 +95,8 @@ def _tried(backend: SandboxBackend, folder: Path, *, offline: bool) -> str | Non
     (folder / "hidden" / "secret").write_text("secret\n")
     confinement = Confinement(
         writable=(folder / "work",),
-        readable=(folder,),
+        # Python may be installed below a folder that a confined program does not see.
+        readable=(folder, Path(sys.prefix), Path(sys.base_prefix)),
         hidden=(folder / "hidden",),
         temporary=folder / "tmp",
         network=() if offline else None,

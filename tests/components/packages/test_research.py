@@ -424,7 +424,7 @@ async def test_the_history_is_listed_and_shown(work: Path, portico: Portico) -> 
     assert "So." in shown
     assert "\x1b" not in shown
     assert portico.run("packages", "research", "--api").api["research"][0]["question"] == "Why?"
-    assert "no findings 99" in portico.run("packages", "research", "99").err
+    assert 'Unknown findings "99"' in portico.run("packages", "research", "99").err
 
 
 async def test_updates_of_other_sessions_still_reach_the_client(work: Path) -> None:
