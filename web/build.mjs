@@ -5,13 +5,15 @@
 // node build.mjs --watch   while working on it
 
 import { createHash } from "node:crypto";
-import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "../src/portico/doors/http/page");
+/** What makes the page a web app that can be installed. */
+const app = join(here, "app");
 const watching = process.argv.includes("--watch");
 
 /** Writes index.html once the names of the files are known. */
@@ -31,8 +33,10 @@ const document = {
       const html = template.replace("{{script}}", script).replace("{{sheet}}", sheet);
       await writeFile(join(out, "index.html"), html);
       await writeFile(join(out, "build.json"), JSON.stringify({ build: id, script, sheet }) + "\n");
+      const kept = new Set([...names, "index.html", "build.json", ...(await readdir(app))]);
+      await cp(app, out, { recursive: true });
       for (const name of await readdir(out)) {
-        if (!names.includes(name) && name !== "index.html" && name !== "build.json") {
+        if (!kept.has(name)) {
           await rm(join(out, name));
         }
       }

@@ -34,7 +34,7 @@ class Wire:
         self.send(msgspec.json.encode({"jsonrpc": "2.0", **message}))
 
     async def line(self) -> bytes:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not self._lines:
                 chunk = await self.stream.read()
                 if not chunk:
@@ -79,5 +79,5 @@ async def chain(*links: Proxy | ChainNode, start_limit: StartLimit | None = None
         yield Ends(Wire(far_client), Wire(far_agent), faults)
     finally:
         await far_client.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await running

@@ -105,7 +105,7 @@ async def talking(
     )
     async with chain(ReviewProxy(needs), PathTranslation()) as ends:
         talk = Talk(ends, workspace, reviews)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await talk.greet(**offered)
             yield talk
 

@@ -14,7 +14,8 @@ from tests.support.serving import SERVICE, Server
 from tests.support.stream import Json
 from tests.support.waiting import wait_until
 
-LEASE_SECONDS = 2
+LEASE_SECONDS = 4
+START_SECONDS = 90
 
 
 class TeamNode(Portico):
@@ -44,7 +45,9 @@ class TeamNode(Portico):
     def serve(self) -> Running:
         self.running = self.start("serve", "--node", self.name, *self._flags)
         wait_until(
-            lambda: self.server.record_file.exists() and self.server.answers(), f"the start of {self.name}"
+            lambda: self.server.record_file.exists() and self.server.answers(),
+            f"the start of {self.name}",
+            seconds=START_SECONDS,
         )
         return self.running
 
@@ -86,10 +89,14 @@ class TeamNode(Portico):
 
     def wait_for_state(self, session_id: str, state: str) -> None:
         wanted = f"TURN_STATE_{state.upper()}"
-        wait_until(lambda: self.summary(session_id).get("state") == wanted, f"{state} of {session_id}")
+        wait_until(
+            lambda: self.summary(session_id).get("state") == wanted,
+            f"{state} of {session_id}",
+            seconds=START_SECONDS,
+        )
 
     def close(self) -> None:
-        if self.running.process.poll() is None:
+        if hasattr(self, "running") and self.running.process.poll() is None:
             self.running.signal(signal.SIGCONT)
             self.running.signal(signal.SIGTERM)
             assert self.running.end().code == 0

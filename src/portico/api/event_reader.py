@@ -58,6 +58,7 @@ def _session_started(message: pb.SessionStarted) -> events.SessionStarted:
             session_id=SessionId(message.forked_from_session_id),
             agent_session_id=message.forked_from_agent_session_id or None,
             last_turn=TurnId(message.forked_from_last_turn) if message.forked_from_last_turn else None,
+            before_seq=message.forked_before_seq or None,
         )
     return events.SessionStarted(
         workspace=message.workspace,
@@ -214,6 +215,7 @@ def _permission_resolved(message: pb.PermissionResolved) -> events.PermissionRes
         option_id=message.option_id or None,
         rule=message.rule or None,
         scope=read_enum(message.scope),
+        person=message.person,
     )
 
 
@@ -225,6 +227,7 @@ def _question_answered(message: pb.QuestionAnswered) -> events.QuestionAnswered:
         by=from_enum(message.by),
         content=content,
         withheld=tuple(message.withheld),
+        person=message.person,
     )
 
 

@@ -36,6 +36,8 @@ COMMANDS = {
     "agent": "run Porter, the built-in agent, as an ACP agent on standard input and output",
     "trace": "draw or replay a recorded session",
     "packages": "list, show and remove the sources of packages that agents read",
+    "pair": "connect a phone or another browser by a QR code",
+    "devices": "list and revoke paired devices",
     "node": "list and drain the servers of a team",
     "store": "copy the log of all sessions to another store",
     "approvals": "list and revoke permissions that you have granted permanently",

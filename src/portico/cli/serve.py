@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -55,6 +56,12 @@ def run(arguments: Sequence[str]) -> int:
     add_chain_flags(parser)
     add_sandbox_flag(parser)
     add_node_flags(parser)
+    parser.add_argument(
+        "--public-url",
+        type=_public_url,
+        metavar="URL",
+        help="address of a proxy on this machine that paired devices use; see portico pair",
+    )
     parser.add_argument("--open", action="store_true", help="open the chat page in the browser")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     flags = parser.parse(arguments)
@@ -75,6 +82,8 @@ def _detach(
     for flag in ("proxy", "component", "no_component"):
         words += [word for name in getattr(flags, flag) for word in (f"--{flag.replace('_', '-')}", name)]
     words += node_words(flags)
+    if flags.public_url:
+        words += ["--public-url", flags.public_url]
     detached = ensure_daemon(files, server_command(*words), environ)
     server = detached.server
     _print_address(flags, server.record, server.token, environ, reused=detached.reused)
@@ -101,6 +110,7 @@ async def _serve(
         detached=flags.detached,
         chain=ChainOptions(proxies=tuple(flags.proxy), components=component_switches(flags)),
         node=node_options(flags),
+        public_url=flags.public_url or "",
     )
 
     def ready(started: StartedServer) -> None:
@@ -143,6 +153,13 @@ def _print_address(
         opening = open_browser(f"{record.url}#token={make_pass(token, now=time.time())}", environ)
         if flags.detach and opening is not None:
             opening.join(_BROWSER_SECONDS)
+
+
+def _public_url(text: str) -> str:
+    url = urlsplit(text)
+    if url.scheme not in ("http", "https") or not url.netloc or url.path not in ("", "/") or url.query:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an address such as https://portico.example")
+    return f"{url.scheme}://{url.netloc}/"
 
 
 def _port(text: str) -> int:

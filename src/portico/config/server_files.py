@@ -34,6 +34,7 @@ class ServerRecord(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     started_at: str
     token_file: str
+    public_url: str = ""
 
     @property
     def url(self) -> str:

@@ -176,7 +176,7 @@ class PermissionRequested(Payload, frozen=True):
 
 
 class PermissionResolved(Payload, frozen=True):
-    """The end of a permission request. `by` says who decided; `no one` if no person could be asked."""
+    """The end of a permission request; `nobody` if no person could be asked. `person` names another device than the server."""
 
     kind = "permission_resolved"
     request_id: str
@@ -185,6 +185,7 @@ class PermissionResolved(Payload, frozen=True):
     option_id: str | None = None
     rule: str | None = None
     scope: PermissionScope | None = None
+    person: str = ""
 
 
 class QuestionAsked(Payload, frozen=True):
@@ -214,6 +215,7 @@ class QuestionAnswered(Payload, frozen=True):
     by: Literal["person", "nobody"]
     content: dict[str, QuestionValue] = msgspec.field(default_factory=dict)
     withheld: tuple[str, ...] = ()
+    person: str = ""
 
 
 class UsageUpdated(Payload, frozen=True):

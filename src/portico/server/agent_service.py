@@ -10,6 +10,7 @@ from portico.config.paths import config_folder, state_folder
 from portico.config.settings import load_settings
 from portico.doors.ahp.door import AgentHostDoor
 from portico.doors.ahp.host_parts import HostParts
+from portico.doors.api.caller_rights import CallerRights
 from portico.doors.api.service import MAX_REQUEST_BYTES, ApiService, asgi_application, stream_paths
 from portico.processes.tasks import cancel_and_wait
 from portico.review.local_reviews import LocalReviews
@@ -51,7 +52,7 @@ async def open_agent_service(context: ServiceContext) -> AsyncIterator[ServiceAp
     try:
         if options.node is None:
             yield ServiceApp(
-                app=asgi_application(service),
+                app=asgi_application(service, CallerRights(host.service)),
                 agent_host=agent_host,
                 streams=stream_paths(),
                 max_body=MAX_REQUEST_BYTES,
@@ -82,7 +83,7 @@ async def _open_node_service(
     ):
         router = SessionRouter(node, host.service, context.options.workspace)
         yield ServiceApp(
-            app=asgi_application(service, router),
+            app=asgi_application(service, CallerRights(host.service), router),
             agent_host=agent_host,
             streams=stream_paths(),
             max_body=MAX_REQUEST_BYTES,

@@ -22,6 +22,8 @@ from portico.app.host import Host, open_host
 from portico.app.program_log import configure_log
 from portico.chains.options import NO_CHAIN_OPTIONS, ChainOptions
 from portico.client.discovery import RunningServer, UnprovenServer, find_server
+from portico.config.devices import DeviceFile
+from portico.config.paths import state_folder
 from portico.config.server_files import ServerFiles, ServerRecord
 from portico.domain.errors import InvalidInput, StoreFailed
 from portico.domain.events import Notice
@@ -54,6 +56,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     detached: bool
     chain: ChainOptions = NO_CHAIN_OPTIONS
     """Options that flags add to the chains of all sessions."""
+    public_url: str = ""
+    """The address by which paired devices reach the server through a proxy."""
     node: NodeOptions | None = None
     """The server as a node of a team, if it is one."""
 
@@ -108,7 +112,7 @@ async def serve(
         async with _stopped_by_signals(life, detached=options.detached):
             token = files.ensure_token()
             listener, note = _take_port(options.port, files.read_record())
-            record = _record(listener, files)
+            record = _record(listener, files, options.public_url)
 
             staying: list[asyncio.Task[None]] = []
 
@@ -157,8 +161,17 @@ async def _open_door(
             remote = RemoteAcpDoor(partial(_run_chain, options, environ), life.closing)
             try:
                 yield build_app(
-                    doors=ServedDoors(service=service.app, remote=remote, agent_host=service.agent_host),
-                    credentials=Credentials(started.token, node_token=service.node_token),
+                    doors=ServedDoors(
+                        service=service.app,
+                        remote=remote,
+                        agent_host=service.agent_host,
+                        public_url=options.public_url,
+                    ),
+                    credentials=Credentials(
+                        started.token,
+                        node_token=service.node_token,
+                        devices=DeviceFile(state_folder(environ)),
+                    ),
                     page=page,
                     version=__version__,
                     closing=life.closing,
@@ -265,13 +278,14 @@ def _take_port(wanted: int, earlier: ServerRecord | None) -> tuple[socket.socket
     return listen(0), None
 
 
-def _record(listener: socket.socket, files: ServerFiles) -> ServerRecord:
+def _record(listener: socket.socket, files: ServerFiles, public_url: str) -> ServerRecord:
     return ServerRecord(
         pid=os.getpid(),
         port=listener.getsockname()[1],
         version=__version__,
         started_at=format_time(time.time_ns() // 1_000_000),
         token_file=str(files.token_file),
+        public_url=public_url,
     )
 
 

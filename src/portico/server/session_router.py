@@ -10,11 +10,13 @@ A `Watch` whose node is lost continues from the log, after the last event that i
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+import msgspec
 from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 from connectrpc.request import RequestContext
@@ -27,6 +29,8 @@ from portico.config.window_settings import WINDOW_HEADER
 from portico.domain.errors import InvalidInput, ServerLost, SessionBusy
 from portico.domain.ids import SessionId
 from portico.domain.nodes import NodeRecord
+from portico.doors.http.callers import calling
+from portico.doors.http.guard import CALLER_HEADER
 from portico.processes.tasks import cancel_and_wait
 from portico.server.node import Node, choose_node
 from portico.sessions.service import SessionService
@@ -163,6 +167,8 @@ class SessionRouter:
         headers = {
             "authorization": f"Bearer {self._node.token_for(target.name)}",
             FORWARDED_HEADER: self._node.name,
+            # Its device is known to this node only, which ends the call when it is revoked.
+            CALLER_HEADER: json.dumps(msgspec.to_builtins(msgspec.structs.replace(calling(), device_id=""))),
         }
         if (settings := ctx.request_headers.get(WINDOW_HEADER)) is not None:
             headers[WINDOW_HEADER] = settings

@@ -68,6 +68,7 @@ async def test_the_policy_allows_the_page_its_own_files_and_nothing_inline(page:
         "img-src": "'self' data: blob:",
         "font-src": "'self'",
         "connect-src": "'self'",
+        "manifest-src": "'self'",
         "frame-ancestors": "'none'",
         "base-uri": "'none'",
         "form-action": "'none'",

@@ -156,6 +156,7 @@ def _session_started(payload: events.SessionStarted) -> pb.SessionStarted:
         adopts=payload.adopts or "",
         forked_from_agent_session_id=(origin.agent_session_id or "") if origin else "",
         forked_from_last_turn=(origin.last_turn or "") if origin else "",
+        forked_before_seq=(origin.before_seq or 0) if origin else 0,
     )
 
 
@@ -190,6 +191,7 @@ def _permission_resolved(payload: events.PermissionResolved) -> pb.PermissionRes
         option_id=payload.option_id or "",
         rule=payload.rule or "",
         scope=to_enum(pb.PermissionScope, payload.scope),
+        person=payload.person,
     )
 
 
@@ -200,6 +202,7 @@ def _question_answered(payload: events.QuestionAnswered) -> pb.QuestionAnswered:
         by=to_enum(pb.DecidedBy, payload.by),
         content_json=to_json(payload.content) if payload.content else None,
         withheld=list(payload.withheld),
+        person=payload.person,
     )
 
 

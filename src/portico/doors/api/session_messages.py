@@ -26,6 +26,7 @@ from portico.doors.api.event_messages import (
     to_usage,
 )
 from portico.doors.api.review_messages import to_review_mode
+from portico.doors.http.callers import calling
 from portico.sessions.content.attachments import AttachedBytes, AttachedFile, AttachmentSource
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import QuestionAnswer
@@ -161,7 +162,9 @@ def read_decision(said: pb.PermissionDecision) -> PermissionReply:
     """A permission decision. Without an option it denies; without a scope it applies once. InvalidInput for no rule."""
     scope: values.PermissionScope = read_enum(said.scope) or "once"
     rule = parse_rule(said.rule).text if said.rule else None
-    return PermissionReply(option_id=said.option_id or None, by="person", scope=scope, rule=rule)
+    return PermissionReply(
+        option_id=said.option_id or None, by="person", scope=scope, rule=rule, person=calling().name
+    )
 
 
 def read_reply(reply: pb.QuestionReply) -> QuestionAnswer:
@@ -170,7 +173,8 @@ def read_reply(reply: pb.QuestionReply) -> QuestionAnswer:
         raise InvalidInput("action is required.", suggestion="Set it to accept, decline or cancel.")
     try:
         content = codecs.decode_json(reply.content_json or "{}")
-        return codecs.convert({"action": action, "content": content}, QuestionAnswer)
+        said = {"action": action, "content": content, "person": calling().name}
+        return codecs.convert(said, QuestionAnswer)
     except msgspec.MsgspecError as error:
         raise InvalidInput(f"content_json is not valid: {error}") from error
 

@@ -3,7 +3,7 @@
 | path                          | who                             | what                                   |
 |-------------------------------|---------------------------------|----------------------------------------|
 | `GET /healthz`                | everyone; more with the token   | status and version; health details     |
-| `POST /auth`                  | the token or a pass             | the page's cookie                      |
+| `POST /auth`                  | the token, a pass or a code     | the page's cookie                      |
 | `POST /stop`                  | the token                       | stops the server gracefully            |
 | `/acp`                        | the token                       | ACP over WebSocket or HTTP             |
 | `/ahp`, `/` as WebSocket      | the token, also as `?tkn=`      | Agent Host Protocol over WebSocket     |
@@ -14,6 +14,7 @@
 import asyncio
 import logging
 import os
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -21,6 +22,7 @@ import msgspec
 from portico.api.health import CHALLENGE_HEADER, HealthReport, ServerHealth
 from portico.doors.http.admission import StreamLimit, recognise_caller
 from portico.doors.http.asgi import ASGIApp, HttpRequest, HttpResponse, Receive, Scope, Send
+from portico.doors.http.callers import call_as
 from portico.doors.http.credentials import Credentials
 from portico.doors.http.grpc_web_text import GrpcWebTextCall, is_grpc_web_text
 from portico.doors.http.guard import MAX_BODY_BYTES, SERVICE_PATH, BoundedBody, RequestGuard, bearer_token
@@ -43,11 +45,15 @@ class RemoteDoor(Protocol):
 
 
 class ServedDoors(msgspec.Struct, frozen=True, kw_only=True):
-    """Interfaces of the server for programs: the service, ACP over the network, and the agent host."""
+    """Interfaces of the server for programs: the service, ACP over the network, and the agent host.
+
+    `public_url` is the address by which paired devices reach it through a proxy, if they do.
+    """
 
     service: ASGIApp
     remote: RemoteDoor
     agent_host: RemoteDoor
+    public_url: str = ""
 
 
 class ServerControl(Protocol):
@@ -72,7 +78,7 @@ def build_app(
     max_body: int = MAX_BODY_BYTES,
 ) -> ASGIApp:
     """The application. The doors get only admitted requests; once `closing` is set, new calls are refused."""
-    guard = RequestGuard(credentials, closing, max_body)
+    guard = RequestGuard(credentials, closing, max_body, doors.public_url)
     pulse = HealthReport(status="ok", version=version)
     door = _Router(doors, streams or StreamLimit(()), credentials, guard, page, pulse, life)
 
@@ -140,18 +146,19 @@ class _Router:
                 recognise_caller(scope)
                 await self._agent_host.open(request, scope, receive, answer)
             case path if path.startswith(SERVICE_PATH):
-                self._guard.require_program_or_page(request)
+                caller = self._guard.require_program_or_page(request)
                 recognise_caller(scope)
                 self._guard.require_text(request)
                 _refuse_plain_grpc(request, scope)
                 in_grpc = is_plain_grpc(request)
                 body = BoundedBody(receive, answer, self._guard.max_body, in_grpc=in_grpc)
                 with self._streams.counted(path):
+                    service = partial(call_as, caller, self._credentials.devices, self._service)
                     if is_grpc_web_text(request):
                         call = GrpcWebTextCall(scope, body.receive, body.send)
-                        await self._service(call.scope, call.receive, call.send)
+                        await service(call.scope, call.receive, call.send)
                     else:
-                        await self._service(scope, body.receive, body.send)
+                        await service(scope, body.receive, body.send)
             case _:
                 await self._show(request, answer)
 

@@ -6,6 +6,8 @@
 | cookie  | the page, in the browser      | calls from the page's own origin                      |
 | pass    | the command line of a browser | one exchange for the cookie, within two minutes       |
 | node token | other nodes of the team    | calls of the service                                  |
+| pairing code | a device, by a QR code   | one exchange for a device cookie, within five minutes |
+| device cookie | the page on that device | calls from the page's own origin, as its role allows  |
 | proof   | clients that look for a server| nothing: it shows that the server knows the token     |
 
 Each is a keyed hash under a label of its own, so none can stand in for another.
@@ -17,6 +19,8 @@ import time
 from collections.abc import Callable
 
 from portico.api.health import keyed_hash, make_proof
+from portico.config.devices import DeviceFile
+from portico.domain.people import Caller
 
 PASS_SECONDS = 120
 
@@ -31,8 +35,14 @@ class Credentials:
     """Checks tokens, cookies and passes. Used passes are remembered until they expire."""
 
     def __init__(
-        self, token: str, now: Callable[[], float] = time.time, *, node_token: str | None = None
+        self,
+        token: str,
+        now: Callable[[], float] = time.time,
+        *,
+        node_token: str | None = None,
+        devices: DeviceFile | None = None,
     ) -> None:
+        self.devices = devices
         self._token = token
         self._node_token = node_token
         self._now = now
@@ -45,6 +55,16 @@ class Credentials:
     def is_node(self, text: str) -> bool:
         """Whether this is the token of other nodes of the team, which is good for calls of the service only."""
         return self._node_token is not None and _equal(text, self._node_token)
+
+    def device(self, text: str) -> Caller | None:
+        """The caller with this device cookie, unless its device was revoked."""
+        return None if self.devices is None else self.devices.find(text)
+
+    def pair(self, code: str, name: str) -> str | None:
+        """Pair a device by a code that can be used once; its cookie, or None."""
+        if self.devices is None or not code:
+            return None
+        return self.devices.pair(code, name=name, now_ms=int(self._now() * 1000))
 
     def is_cookie(self, text: str) -> bool:
         return _equal(text, self.cookie)

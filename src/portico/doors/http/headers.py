@@ -30,6 +30,7 @@ def page_policy(nonce: str) -> Header:
         "img-src 'self' data: blob:",
         "font-src 'self'",
         "connect-src 'self'",
+        "manifest-src 'self'",
         "frame-ancestors 'none'",
         "base-uri 'none'",
         "form-action 'none'",

@@ -30,6 +30,7 @@ _TYPES = {
     ".svg": "image/svg+xml",
     ".ttf": "font/ttf",
     ".txt": "text/plain; charset=utf-8",
+    ".webmanifest": "application/manifest+json",
     ".woff2": "font/woff2",
 }
 _NOT_BUILT = b"""<!doctype html>

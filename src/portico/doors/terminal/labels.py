@@ -183,7 +183,8 @@ def permission_words(resolved: PermissionResolved, request: PermissionRequested 
     """Outcome of a permission request, and who decided."""
     chosen = _option(request, resolved.option_id)
     outcome = {"allowed": "Allowed", "denied": "Denied", "canceled": "Canceled"}[resolved.outcome]
-    who = {"person": "", "policy": "by a rule", "nobody": "no one could be asked"}[resolved.by]
+    person = f"by {clean_line(resolved.person)}" if resolved.person else ""
+    who = {"person": person, "policy": "by a rule", "nobody": "no one could be asked"}[resolved.by]
     if resolved.outcome == "canceled":
         who = ""
     elif resolved.rule:

@@ -6,6 +6,7 @@ name.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from portico.acp import _schema as acp
 from portico.domain.errors import PorticoError
@@ -37,30 +38,28 @@ class ProposalCard:
         self._content = [*self._notes(), *self._diffs(changes)]
 
     def announced(self) -> acp.ToolCall:
-        return acp.ToolCall(
-            tool_call_id=self._call_id,
-            title=self._title,
-            kind="edit",
-            status="pending",
-            content=self._content,
-            locations=self._locations,
-        )
+        return acp.ToolCall(**self._pending)
 
     def question(self, session_id: str) -> acp.RequestPermissionRequest:
-        call = acp.ToolCallUpdate(
-            tool_call_id=self._call_id,
-            title=self._title,
-            kind="edit",
-            status="pending",
-            content=self._content,
-            locations=self._locations,
-        )
+        call = acp.ToolCallUpdate(**self._pending)
         return acp.RequestPermissionRequest(session_id=session_id, tool_call=call, options=_OPTIONS)
 
     def ended(self, status: acp.ToolCallStatus, words: str) -> acp.ToolCallProgress:
         return acp.ToolCallProgress(
             tool_call_id=self._call_id, status=status, content=[text(words), *self._content]
         )
+
+    @property
+    def _pending(self) -> dict[str, Any]:
+        """The fields of the tool call while it waits for a decision."""
+        return {
+            "tool_call_id": self._call_id,
+            "title": self._title,
+            "kind": "edit",
+            "status": "pending",
+            "content": self._content,
+            "locations": self._locations,
+        }
 
     @property
     def _title(self) -> str:

@@ -184,14 +184,14 @@ _DECIDERS = {
 
 def _inquiry(inquiry: PermissionResolved | QuestionAsked | QuestionAnswered) -> Iterator[str]:
     match inquiry:
-        case PermissionResolved(outcome=outcome, by=by):
-            yield f"_Permission {outcome} {_DECIDERS[by]}._"
+        case PermissionResolved(outcome=outcome, by=by, person=person):
+            yield f"_Permission {outcome} {f'by {person}' if person else _DECIDERS[by]}._"
         case QuestionAsked(message=message, url=url):
             yield f"**{message}**" + (f" {url}" if url else "")
         case QuestionAnswered(action="accept"):
             yield from _answers(inquiry)
-        case QuestionAnswered(action=action, by=by):
-            yield f"_The question was {'declined' if action == 'decline' else 'canceled'} {_DECIDERS[by]}._"
+        case QuestionAnswered(action=action, by=by, person=person):
+            yield f"_The question was {'declined' if action == 'decline' else 'canceled'} {f'by {person}' if person else _DECIDERS[by]}._"
 
 
 def _answers(answered: QuestionAnswered) -> Iterator[str]:

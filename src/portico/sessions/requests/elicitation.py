@@ -65,6 +65,7 @@ def question_answered(question: QuestionAsked, reply: QuestionAnswer) -> Questio
         by=reply.by,
         content={name: value for name, value in reply.content.items() if name not in secret},
         withheld=tuple(name for name in reply.content if name in secret),
+        person=reply.person,
     )
 
 

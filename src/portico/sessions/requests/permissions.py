@@ -24,6 +24,7 @@ class PermissionReply(msgspec.Struct, frozen=True, kw_only=True):
     by: Literal["person", "policy", "nobody"]
     rule: str | None = None
     scope: PermissionScope = "once"
+    person: str = ""
 
 
 class PendingPermissions(PendingAnswers[PermissionRequested, PermissionResolved]):
@@ -54,6 +55,7 @@ class PendingPermissions(PendingAnswers[PermissionRequested, PermissionResolved]
                 option_id=chosen.option_id if chosen else None,
                 rule=decision.rule,
                 scope=decision.scope if allowed and decision.scope in request.scopes else None,
+                person=decision.person,
             )
         )
 

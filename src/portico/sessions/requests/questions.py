@@ -23,6 +23,7 @@ class QuestionAnswer(msgspec.Struct, frozen=True, kw_only=True):
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, QuestionValue] = {}
     by: Literal["person", "nobody"] = "person"
+    person: str = ""
 
 
 DECLINED = QuestionAnswer(action="decline")

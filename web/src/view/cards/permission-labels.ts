@@ -112,10 +112,10 @@ function outcomeLabel(
   }
 }
 
-function deciderLabel({ by, outcome, rule }: PermissionResolved): string {
+function deciderLabel({ by, outcome, rule, person }: PermissionResolved): string {
   switch (by) {
     case DecidedBy.PERSON:
-      return "by you";
+      return person === "" ? "by you" : `by ${person}`;
     case DecidedBy.POLICY:
       return rule === "" ? "by a rule" : `by the rule ${rule}`;
     case DecidedBy.NOBODY:

@@ -45,7 +45,8 @@ export function ConnectionBanner({ app, session }: { app: AppModel; session: Ses
         <div class="p-banner p-banner-bad" role="alert">
           <i class="codicon codicon-lock" aria-hidden="true" />
           <span>
-            This page is not signed in. To sign in, run <code>portico serve --open</code>.
+            This page is not signed in. To sign in, run <code>portico serve --open</code>, or{" "}
+            <code>portico pair</code> for another device.
           </span>
         </div>
       );
