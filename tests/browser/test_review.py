@@ -77,6 +77,20 @@ async def test_what_waits_for_review_is_told_in_the_history_and_on_the_tab(
     await expect(entry).to_contain_text("2 to review")
     await expect(chat.tab(re.compile("^Mending"))).to_contain_text("2 to review")
     await shoot(chat, "to-review", widths=(420, 1280), night=True)
+    # Both sides are offered where they have room without the list of files.
+    await chat.page.set_viewport_size({"width": 1280, "height": 760})
+    await card(chat).get_by_role("button", name="Review").click()
+    files = review(chat).get_by_role("navigation", name="Files")
+    sides = review(chat).get_by_role("button", name="Side by side")
+    await expect(files).to_be_visible()
+    await expect(sides).to_have_attribute("aria-pressed", "false")
+    await sides.click()
+    await expect(sides).to_have_attribute("aria-pressed", "true")
+    await expect(files).to_have_count(0)
+    await shoot(chat, "side-by-side", widths=(1280,), night=True)
+    await review(chat).get_by_role("button", name="File list").click()
+    await expect(files).to_be_visible()
+    await chat.page.keyboard.press("Escape")
     await card(chat).get_by_role("button", name="Apply all").click()
     await expect(entry).not_to_contain_text("to review")
     await expect(chat.tab(re.compile("^Mending"))).not_to_contain_text("to review")
@@ -206,6 +220,25 @@ async def test_a_prompt_leads_back_to_how_the_folder_was_before_it(
     await dialog.get_by_role("button", name="Restore", exact=True).click()
     await expect(chat.seen(re.compile("Restored a checkpoint: 1 file"))).to_be_visible()
     assert harbour.text() == "\n".join(LINES) + "\n"
+    undo = chat.log.get_by_role("button", name="Undo restore")
+    await undo.click()
+    await expect(chat.seen(re.compile("Restored a checkpoint: 1 file"))).to_have_count(2)
+    assert harbour.text() == changed()
+    await expect(undo).to_have_count(1)
+    await expect(chat.tabs.last).not_to_contain_text("to review")
+
+    # Checkpoints have the name of their prompt and its files, below the title of their session.
+    await chat.tell(named("Painting the harbour"), writes("paint.txt", "blue\n"))
+    await chat.tell("say nothing changes")
+    await chat.button("Checkpoints").click()
+    listed = chat.page.get_by_role("dialog", name="Checkpoints").get_by_role(
+        "list", name="Checkpoints of Painting the harbour"
+    )
+    await expect(listed.get_by_role("button", name=re.compile("paint.txt"))).to_have_count(1)
+    await expect(listed.get_by_role("button", name=re.compile("nothing changes"))).to_have_count(0)
+    await shoot(chat, "checkpoints", widths=(420, 1280), night=True)
+    await chat.button(re.compile("^Show .* without changes")).click()
+    await expect(listed.get_by_role("button", name=re.compile("nothing changes"))).to_have_count(1)
 
 
 async def test_a_folder_that_is_no_repository_offers_no_branch_and_says_why(chat: Chat) -> None:

@@ -102,6 +102,21 @@ async def test_a_workspace_and_a_state_folder_behind_links_are_as_good_as_any(
     assert content(work) == before
 
 
+async def test_checkpoints_are_listed_with_their_session_and_the_files_that_changed_after_them(
+    work: Path, reviews: ReviewService
+) -> None:
+    await turn(reviews, work, "direct", {"a.txt": "new\n", "d/ü.txt": "c\n"})
+    await turn(reviews, work, "direct", {})
+    (work / "b.txt").write_text("the person's\n")
+    listed = await reviews.list_checkpoints("s1")
+    assert [(one.checkpoint.moment, one.changed) for one in listed] == [
+        ("before_turn", ("b.txt",)),
+        ("after_turn", ()),
+        ("before_turn", ("a.txt", "d/ü.txt")),
+    ]
+    assert {one.checkpoint.session for one in listed} == {"s1"}
+
+
 async def test_a_turn_that_changes_nothing_tells_nothing(work: Path, reviews: ReviewService) -> None:
     assert await turn(reviews, work, "proposal", {}) == []
 

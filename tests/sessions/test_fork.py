@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as acp
-from portico.domain.errors import SessionBusy, SessionNotFound
-from portico.domain.events import Event, Notice, SessionStarted, StateChanged, TextDelta
+from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
+from portico.domain.events import Event, Notice, PromptSubmitted, SessionStarted, StateChanged, TextDelta
 from portico.domain.ids import SessionId
 from portico.domain.turns import TurnState
 from portico.domain.values import AgentSession
 from portico.rpc.messages import RpcError
+from portico.sessions.log.fork import BranchPoint, PromptVersion
 from portico.sessions.turn import TurnPrompt
 from tests.sessions.support import SPEC, FakeAgent, World, kinds, world
 
@@ -237,3 +238,68 @@ async def test_there_is_no_fork_of_nothing(tmp_path: Path) -> None:
     async with world(echo, tmp_path) as host:
         with pytest.raises(SessionNotFound):
             await host.service.fork(SessionId("nobody"))
+
+
+async def test_an_edited_prompt_branches_off_and_every_version_stays_reachable(tmp_path: Path) -> None:
+    async with world(echo, tmp_path, capabilities=FORKS) as host:
+        for words in ("one", "two", "three"):
+            await host.prompt(words)
+        sent = [event.seq for event in await host.events() if event.kind == "prompt_submitted"]
+        second = sent[1]
+
+        branch = await host.service.branch(host.session_id, second)
+        await host.service.reopen(branch, SPEC)
+        await host.service.session(branch).prompt(TurnPrompt(text="deux"))
+        assert prompts(await log(host, branch)) == ["one", "deux"]
+        summary = host.agent.prompts[-1].prompt[0]
+        assert isinstance(summary, acp.TextContent)
+        assert "one" in summary.text
+        assert "two" not in summary.text
+        assert "session/fork a1" not in host.agent.methods
+        assert prompts(await host.events()) == ["one", "two", "three"]
+
+        # A version is edited again at the same place, and a branch has places of its own.
+        edited = [event.seq for event in await log(host, branch) if event.kind == "prompt_submitted"][-1]
+        again = await host.service.branch(branch, edited)
+        await host.service.reopen(again, SPEC)
+        await host.service.session(again).prompt(TurnPrompt(text="zwei"))
+        await host.service.session(again).prompt(TurnPrompt(text="drei"))
+        *_, later = [event.seq for event in await log(host, again) if event.kind == "prompt_submitted"]
+        deeper = await host.service.branch(again, later)
+        origin = host.session_id
+        versions = (PromptVersion(origin, second), *sorted_versions((branch, edited), (again, edited)))
+        assert await host.service.branches(origin) == [BranchPoint(versions, 0)]
+        assert (await host.service.branches(branch))[0].versions == versions
+        outer = (await host.service.branches(again))[0]
+        assert outer.versions[outer.current].session_id == again
+        inner = (PromptVersion(again, later), PromptVersion(deeper, 0))
+        assert await host.service.branches(again) == [outer, BranchPoint(inner, 0)]
+        assert await host.service.branches(deeper) == [outer, BranchPoint(inner, 1)]
+
+        # Without its source a branch is whole, and the others still know of each other.
+        await host.service.delete(origin)
+        assert (await host.service.branches(branch))[0].versions == versions[1:]
+        assert prompts(await log(host, branch)) == ["one", "deux"]
+
+
+def sorted_versions(*found: tuple[SessionId, int]) -> list[PromptVersion]:
+    return [PromptVersion(*one) for one in sorted(found)]
+
+
+async def test_the_first_prompt_is_edited_into_a_session_without_a_past(tmp_path: Path) -> None:
+    async with world(echo, tmp_path, capabilities=FORKS) as host:
+        await host.prompt("one")
+        (first,) = [event.seq for event in await host.events() if event.kind == "prompt_submitted"]
+        branch = await host.service.branch(host.session_id, first)
+        await host.service.reopen(branch, SPEC)
+        await host.service.session(branch).prompt(TurnPrompt(text="uno"))
+        assert host.agent.prompts[-1].prompt == [acp.TextContent(text="uno")]
+        assert (await host.service.show(branch)).title == "uno"
+        with pytest.raises(InvalidInput, match="is not a prompt"):
+            await host.service.branch(host.session_id, first + 1)
+        with pytest.raises(InvalidInput, match="is not a prompt"):
+            await host.service.branch(host.session_id, 9_999)
+
+
+def prompts(events: list[Event]) -> list[str]:
+    return [event.payload.text for event in events if isinstance(event.payload, PromptSubmitted)]

@@ -58,6 +58,7 @@ def _session_started(message: pb.SessionStarted) -> events.SessionStarted:
             session_id=SessionId(message.forked_from_session_id),
             agent_session_id=message.forked_from_agent_session_id or None,
             last_turn=TurnId(message.forked_from_last_turn) if message.forked_from_last_turn else None,
+            before_seq=message.forked_before_seq or None,
         )
     return events.SessionStarted(
         workspace=message.workspace,

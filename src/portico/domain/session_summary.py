@@ -17,10 +17,18 @@ from portico.domain.events import (
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.reviews import ReviewMode
 from portico.domain.turns import TurnState
+from portico.domain.values import ForkedFrom
 
 _TITLE_LENGTH = 80
 
 TitleSource = Literal["prompt", "agent", "person"]
+
+
+class ForkPoint(msgspec.Struct, frozen=True, rename="camel"):
+    """The prompt that was edited when a session branched off: its session and its number there."""
+
+    session_id: SessionId
+    before_seq: int
 
 
 class SessionSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -43,6 +51,7 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     agent_session_id: str | None = None
     proposed: dict[str, int] = {}
     """The number of files of each open proposal."""
+    branched_at: ForkPoint | None = None
 
     @property
     def to_review(self) -> int:
@@ -84,10 +93,14 @@ def fold(summary: SessionSummary | None, event: Event) -> SessionSummary:
         case SessionStarted(agent=agent, agent_command=command, mode=mode, forked_from=forked_from):
             changes |= {"agent": agent, "agent_command": command, "mode": mode}
             if forked_from is not None:
-                changes["agent_session_id"] = None
+                changes |= {"agent_session_id": None, "proposed": {}, "branched_at": _point_of(forked_from)}
         case _:
             pass
     return msgspec.structs.replace(summary, **changes)
+
+
+def _point_of(origin: ForkedFrom) -> ForkPoint | None:
+    return None if origin.before_seq is None else ForkPoint(origin.session_id, origin.before_seq)
 
 
 def one_line(text: str) -> str:

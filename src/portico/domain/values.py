@@ -180,8 +180,12 @@ class PromptReference(Value, frozen=True):
 
 
 class ForkedFrom(Value, frozen=True):
-    """The origin of a fork's events, and the id that the agent used for it then."""
+    """The origin of a fork's events, and the id that the agent used for it then.
+
+    A fork with `before_seq` has only the events before a prompt, which was edited.
+    """
 
     session_id: SessionId
     agent_session_id: str | None = None
     last_turn: TurnId | None = None
+    before_seq: int | None = None

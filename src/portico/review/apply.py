@@ -56,13 +56,13 @@ class CheckpointedApply:
         self._windows = windows
 
     async def write(self, job: ApplyJob, decide: Callable[[ChangeWriter], DecidedProposal]) -> ApplyResult:
-        payloads = [await self._checkpoint(job.workspace, f"Before {job.doing}", Moment.BEFORE_APPLY)]
+        payloads = [await self._checkpoint(job, f"Before {job.doing}", Moment.BEFORE_APPLY)]
         view = await see(self._windows, job.session, job.workspace, job.paths)
         through = None if view.window is None else self._through(job, view)
         decided = await asyncio.to_thread(decide, through or self._applier)
         if not decided.conflicted and not isinstance(payloads[0], Notice):
             # A later restore must not take these changes for the person's own.
-            payloads.append(await self._checkpoint(job.workspace, f"After {job.doing}", Moment.AFTER_TURN))
+            payloads.append(await self._checkpoint(job, f"After {job.doing}", Moment.AFTER_TURN))
         return ApplyResult(decided, payloads, view.typed if through is None else through.view.typed)
 
     def _through(self, job: ApplyJob, view: WorkspaceView) -> WindowApplier:
@@ -71,9 +71,12 @@ class CheckpointedApply:
             *(self._applier, self._windows, loop, job.session, view), doing=job.doing, saved=job.saved
         )
 
-    async def _checkpoint(self, workspace: Path, label: str, moment: Moment) -> AnyPayload:
+    async def _checkpoint(self, job: ApplyJob, label: str, moment: Moment) -> AnyPayload:
         try:
-            return checkpoint_payload(await self._checkpoints.create(workspace, label, moment, hurried=True))
+            taken = await self._checkpoints.create(
+                job.workspace, label, moment, hurried=True, session=job.session
+            )
+            return checkpoint_payload(taken)
         except PorticoError as error:
             # An apply can be undone without one.
             return Notice(

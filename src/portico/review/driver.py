@@ -141,7 +141,10 @@ class SessionReview:
         label = short_label(self._label)
         checkpoints = self._parts.checkpoints
         try:
-            return checkpoint_payload(await checkpoints.create(self._workspace, label, hurried=self._hurried))
+            taken = await checkpoints.create(
+                self._workspace, label, hurried=self._hurried, session=self._session
+            )
+            return checkpoint_payload(taken)
         except SnapshotIncomplete:
             # It continues while the agent works, so that the next turn can have a checkpoint.
             self._continuation = asyncio.create_task(
@@ -158,7 +161,7 @@ class SessionReview:
         """Take a checkpoint after a turn, unless nothing changed."""
         label = short_label(f"After: {self._label}")
         checkpoint = await self._parts.checkpoints.create_if_changed(
-            self._workspace, label, Moment.AFTER_TURN, hurried=self._hurried
+            self._workspace, label, Moment.AFTER_TURN, hurried=self._hurried, session=self._session
         )
         return [] if checkpoint is None else [checkpoint_payload(checkpoint)]
 

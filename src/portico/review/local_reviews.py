@@ -115,7 +115,7 @@ class LocalReviews:
 
     async def checkpoints(self, session_id: SessionId) -> Sequence[CheckpointSummary]:
         try:
-            found = await self._reviews.checkpoints(session_id)
+            found = await self._reviews.list_checkpoints(session_id)
         except InvalidInput:
             return []
         return [
@@ -125,8 +125,10 @@ class LocalReviews:
                 label=one.label,
                 moment=one.moment.value,
                 left_out=one.left_out_count,
+                session_id=one.session,
+                changed=changed,
             )
-            for one in found
+            for one, changed in ((listed.checkpoint, listed.changed) for listed in found)
         ]
 
     async def checkpoint_diff(

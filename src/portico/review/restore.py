@@ -67,7 +67,9 @@ class CheckpointRestore:
             going = PendingRestore(checkpoint_id, kept.id)
             self._review_records.keep(msgspec.structs.replace(review_record, restoring=going))
 
-        restored = await self._checkpoints.restore(workspace, checkpoint_id, keeping)
+        restored = await self._checkpoints.restore(
+            workspace, checkpoint_id, keeping, session=review_record.session
+        )
         return await self._outcome(review_record, restored)
 
     async def finish(self, review_record: ReviewRecord) -> RestoreOutcome | None:

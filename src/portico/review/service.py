@@ -25,7 +25,7 @@ from portico.git.repository import (
 )
 from portico.review.apply import CheckpointedApply, ProposalDecisions, ProposalOutcome
 from portico.review.branches.session_branches import Branches, FinishMethod
-from portico.review.checkpoints.checkpoint import Checkpoint
+from portico.review.checkpoints.checkpoint import Checkpoint, CheckpointEntry
 from portico.review.checkpoints.held_files import SnapshotBounds
 from portico.review.checkpoints.lifecycle import Checkpoints
 from portico.review.driver import ReviewParts, SessionReview
@@ -306,6 +306,11 @@ class ReviewService:
         """Checkpoints of the session's workspace, newest first."""
         async with self._ready(session) as review_record:
             return await self._parts.checkpoints.list(Path(review_record.workspace))
+
+    async def list_checkpoints(self, session: str) -> tuple[CheckpointEntry, ...]:
+        """Checkpoints of the session's workspace, newest first, with what changed after each."""
+        async with self._ready(session) as review_record:
+            return await self._parts.checkpoints.list_changes(Path(review_record.workspace))
 
     async def compare(self, session: str, checkpoint_id: str, until: str | None = None) -> ComparedFiles:
         """Changes from a checkpoint to another one, or to the current files."""

@@ -78,13 +78,18 @@ class UndoReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckpointSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`at` is UTC, in milliseconds; `left_out` counts files that are not in it."""
+    """`at` is UTC, in milliseconds; `left_out` counts files that are not in it.
+
+    `changed` are the files that changed until the next one or, after the newest, until now; None if not known.
+    """
 
     checkpoint_id: str
     at: int
     label: str
     moment: CheckpointMoment
     left_out: int = 0
+    session_id: str = ""
+    changed: tuple[str, ...] | None = None
 
 
 class ChangedFiles(msgspec.Struct, frozen=True, kw_only=True):

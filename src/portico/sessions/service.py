@@ -28,7 +28,7 @@ from portico.domain.values import TodoItem
 from portico.files.deadline import within_deadline
 from portico.files.workspace import resolve_workspace
 from portico.sessions.agent.adoption import adopt
-from portico.sessions.log.fork import fork
+from portico.sessions.log.fork import BranchPoint, branch, find_branches, fork
 from portico.sessions.log.hand_off import (
     FIRST_DRAFT,
     continued_from,
@@ -130,6 +130,14 @@ class SessionService:
         if (session := self.find_session(session_id)) is not None:
             await session.record()
         return await fork(self._ports, await self.show(session_id))
+
+    async def branch(self, session_id: SessionId, seq: int) -> SessionId:
+        """Copy a session up to a prompt, to send another one in its place. InvalidInput if there is none at `seq`."""
+        return await branch(self._ports, await self.show(session_id), seq)
+
+    async def branches(self, session_id: SessionId) -> list[BranchPoint]:
+        """The prompts of a session that were edited, and the sessions with the other versions."""
+        return await find_branches(self._ports.store, await self.show(session_id))
 
     async def hand_off(
         self, session_id: SessionId, spec: AgentSpec, *, mode: ReviewMode | None = None

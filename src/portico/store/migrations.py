@@ -110,6 +110,11 @@ def _open_proposals(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE sessions ADD COLUMN proposed TEXT NOT NULL DEFAULT '{}'")
 
 
+def _fork_points(connection: sqlite3.Connection) -> None:
+    """Add where a session branched off from another, so that branches are found without reading their events."""
+    connection.execute("ALTER TABLE sessions ADD COLUMN branched_at TEXT NOT NULL DEFAULT 'null'")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _events_and_sessions,
     _drafts_and_standing_events,
@@ -117,6 +122,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _checksums,
     _session_components,
     _open_proposals,
+    _fork_points,
 )
 
 

@@ -14,11 +14,12 @@ from portico.domain.events import AnyPayload, Event, Notice
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.payload_codec import decode_payload, encode_payload
 from portico.domain.reviews import ReviewMode
-from portico.domain.session_summary import SessionSummary, TitleSource
+from portico.domain.session_summary import ForkPoint, SessionSummary, TitleSource
 from portico.domain.turns import TurnState
 
 _TITLE_SOURCES: tuple[TitleSource, ...] = ("prompt", "agent", "person")
 """By their number in the column `titled`."""
+_FORK_POINT = ForkPoint | None
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -49,6 +50,7 @@ class SummaryRow(NamedTuple):
     last_seq: int
     last_turn: TurnId | None
     agent_session_id: str | None
+    branched_at: str
 
 
 def event_row(event: Event) -> EventRow:
@@ -122,6 +124,7 @@ def summary_row(summary: SessionSummary) -> SummaryRow:
         last_seq=summary.last_seq,
         last_turn=summary.last_turn,
         agent_session_id=summary.agent_session_id,
+        branched_at=msgspec.json.encode(summary.branched_at).decode(),
     )
 
 
@@ -134,6 +137,7 @@ def summary_of(row: SummaryRow) -> SessionSummary:
         title_from = codecs.convert(dict(enumerate(_TITLE_SOURCES)).get(row.titled), TitleSource)
         proposed = codecs.decode_json(row.proposed, dict[str, int])
         agent_command = codecs.decode_json(row.agent_command, tuple[str, ...])
+        branched_at = codecs.decode_json(row.branched_at, _FORK_POINT)
     except ValueError as error:
         raise StoreFailed(
             f"The summary of session {row.session_id} cannot be read ({error}).",
@@ -156,6 +160,7 @@ def summary_of(row: SummaryRow) -> SessionSummary:
         last_seq=row.last_seq,
         last_turn=row.last_turn,
         agent_session_id=row.agent_session_id,
+        branched_at=branched_at,
     )
 
 

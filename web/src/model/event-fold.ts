@@ -58,6 +58,8 @@ export class EventFold {
   #headTurn: string;
   #firstSeq: number;
 
+  #branchedAt = -1n;
+
   constructor(first: Event) {
     this.#firstSeq = Number(first.seq);
     this.#headTurn = first.turnId;
@@ -71,8 +73,11 @@ export class EventFold {
     const { payload } = event;
     switch (payload.case) {
       case "sessionStarted": {
-        const { continued, forkedFromSessionId } = payload.value;
-        if (forkedFromSessionId) this.#mark(event, "Forked from another session");
+        const { continued, forkedFromSessionId, forkedBeforeSeq } = payload.value;
+        // The edited prompt that follows has the other versions beside it.
+        if (forkedBeforeSeq) this.#branchedAt = event.seq;
+        if (forkedBeforeSeq || event.seq === this.#branchedAt + 1n) this.#break(event);
+        else if (forkedFromSessionId) this.#mark(event, "Forked from another session");
         else if (continued) this.#mark(event, continuedWords(payload.value));
         else this.#break(event);
         break;
@@ -134,8 +139,9 @@ export class EventFold {
           this.#prompts.addCheckpoint(event.turnId, payload.value);
         break;
       case "checkpointRestored": {
-        const text = restoredWords(payload.value);
-        this.#show(event, (base) => ({ ...base, type: "mark", text }));
+        const restored = payload.value;
+        const text = restoredWords(restored);
+        this.#show(event, (base) => ({ ...base, type: "mark", text, restored }));
         break;
       }
       case "notice": {

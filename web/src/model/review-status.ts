@@ -9,6 +9,7 @@ import {
   type GetReviewStatusResponse,
   type ReviewEnding,
 } from "../generated/portico/v1/agent_pb";
+import type { ProposalUpdated } from "../generated/portico/v1/events_pb";
 import { failureOf, isLost } from "./call-failure";
 import type { Failure, SessionModel } from "./types";
 
@@ -77,13 +78,13 @@ export class ReviewStatus {
   }
 
   /** Makes the folder what it was. The proposal with the person's own edits, if there were any. */
-  async restore(checkpointId: string): Promise<{ readonly proposalId: string } | Failure> {
+  async restore(checkpointId: string): Promise<{ readonly proposal?: ProposalUpdated } | Failure> {
     return await this.#ask(async () => {
-      const { restored } = await this.#gateway.client.restoreCheckpoint({
+      const { proposal } = await this.#gateway.client.restoreCheckpoint({
         sessionId: this.#session.id,
         checkpointId,
       });
-      return { proposalId: restored?.proposalId ?? "" };
+      return proposal === undefined ? {} : { proposal };
     });
   }
 

@@ -43,6 +43,14 @@ export class TabsModel {
       this.#set(open.toSpliced(active === undefined ? 0 : open.indexOf(active) + 1, 0, sessionId), sessionId);
   }
 
+  /** Shows another session in the tab of one. */
+  replace(sessionId: string, other: string): void {
+    const { open } = this.#tabs.peek();
+    const place = open.indexOf(sessionId);
+    if (place < 0 || open.includes(other)) this.open(other);
+    else this.#set(open.toSpliced(place, 1, other), other);
+  }
+
   /** The neighbour on the right comes to the front, or else the one on the left. */
   close(sessionId: string): void {
     const { open, active } = this.#tabs.peek();

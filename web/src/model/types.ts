@@ -13,6 +13,7 @@ import type {
 import type {
   FileProblems,
   CheckpointCreated,
+  CheckpointRestored,
   ErrorDetails,
   ErrorReported,
   Location,
@@ -169,6 +170,8 @@ export interface ProposalItem extends ItemBase {
 export interface MarkItem extends ItemBase {
   readonly type: "mark";
   readonly text: string;
+  /** A restore, which can be undone. */
+  readonly restored?: CheckpointRestored;
 }
 
 /** An ACP content block that is not text. */

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from connectrpc.client import ConnectClient
 from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
-from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, CheckProviderRequest, CheckProviderResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DecideSkillRequest, DecideSkillResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FindModelServersRequest, FindModelServersResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetCostsRequest, GetCostsResponse, GetPromptRequest, GetPromptResponse, GetProposalProblemsRequest, GetProposalProblemsResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InitializeRepositoryRequest, InitializeRepositoryResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListDecisionsRequest, ListDecisionsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, ListSkillsRequest, ListSkillsResponse, ListSuggestionsRequest, ListSuggestionsResponse, PreviewRuleRequest, PreviewRuleResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, RunPromptRequest, RunPromptResponse, SaveSessionVariablesRequest, SaveSessionVariablesResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopToolRequest, StopToolResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, UpdateSessionRequest, UpdateSessionResponse, WatchBoardRequest, WatchBoardResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, CheckProviderRequest, CheckProviderResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DecideSkillRequest, DecideSkillResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, EditPromptRequest, EditPromptResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FindModelServersRequest, FindModelServersResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetCostsRequest, GetCostsResponse, GetPromptRequest, GetPromptResponse, GetProposalProblemsRequest, GetProposalProblemsResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InitializeRepositoryRequest, InitializeRepositoryResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListBranchesRequest, ListBranchesResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListDecisionsRequest, ListDecisionsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, ListSkillsRequest, ListSkillsResponse, ListSuggestionsRequest, ListSuggestionsResponse, PreviewRuleRequest, PreviewRuleResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, RunPromptRequest, RunPromptResponse, SaveSessionVariablesRequest, SaveSessionVariablesResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopToolRequest, StopToolResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, UpdateSessionRequest, UpdateSessionResponse, WatchBoardRequest, WatchBoardResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from connectrpc.request import Headers
@@ -252,6 +252,46 @@ class AgentServiceClient(ConnectClient):
                 service_name="portico.v1.AgentService",
                 input=ForkSessionRequest,
                 output=ForkSessionResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def edit_prompt(
+        self,
+        request: EditPromptRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> EditPromptResponse:
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="EditPrompt",
+                service_name="portico.v1.AgentService",
+                input=EditPromptRequest,
+                output=EditPromptResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def list_branches(
+        self,
+        request: ListBranchesRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ListBranchesResponse:
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ListBranches",
+                service_name="portico.v1.AgentService",
+                input=ListBranchesRequest,
+                output=ListBranchesResponse,
                 idempotency_level=IdempotencyLevel.UNKNOWN,
                 stream_type=StreamType.UNARY,
             ),

@@ -15,7 +15,7 @@ from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
 from connectrpc.server import ConnectASGIApplication, DEFAULT_READ_MAX_BYTES, Endpoint
 from protobuf import DescService
 from . import agent_pb
-from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, CheckProviderRequest, CheckProviderResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DecideSkillRequest, DecideSkillResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FindModelServersRequest, FindModelServersResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetCostsRequest, GetCostsResponse, GetPromptRequest, GetPromptResponse, GetProposalProblemsRequest, GetProposalProblemsResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InitializeRepositoryRequest, InitializeRepositoryResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListDecisionsRequest, ListDecisionsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, ListSkillsRequest, ListSkillsResponse, ListSuggestionsRequest, ListSuggestionsResponse, PreviewRuleRequest, PreviewRuleResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, RunPromptRequest, RunPromptResponse, SaveSessionVariablesRequest, SaveSessionVariablesResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopToolRequest, StopToolResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, UpdateSessionRequest, UpdateSessionResponse, WatchBoardRequest, WatchBoardResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, CallExtensionRequest, CallExtensionResponse, CheckProviderRequest, CheckProviderResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DecideSkillRequest, DecideSkillResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, EditPromptRequest, EditPromptResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FindModelServersRequest, FindModelServersResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetCostsRequest, GetCostsResponse, GetPromptRequest, GetPromptResponse, GetProposalProblemsRequest, GetProposalProblemsResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, HandOffSessionRequest, HandOffSessionResponse, InitializeRepositoryRequest, InitializeRepositoryResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListBranchesRequest, ListBranchesResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListComponentsRequest, ListComponentsResponse, ListDecisionsRequest, ListDecisionsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, ListSkillsRequest, ListSkillsResponse, ListSuggestionsRequest, ListSuggestionsResponse, PreviewRuleRequest, PreviewRuleResponse, PullModelRequest, PullModelResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, RunPromptRequest, RunPromptResponse, SaveSessionVariablesRequest, SaveSessionVariablesResponse, SearchSessionsRequest, SearchSessionsResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopToolRequest, StopToolResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, SwitchComponentsRequest, SwitchComponentsResponse, UndoApplyRequest, UndoApplyResponse, UpdateSessionRequest, UpdateSessionResponse, WatchBoardRequest, WatchBoardResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable
     from connectrpc.codec import Codec
@@ -59,6 +59,12 @@ class AgentService(Protocol):
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def fork_session(self, request: ForkSessionRequest, ctx: RequestContext[ForkSessionRequest, ForkSessionResponse], /) -> ForkSessionResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def edit_prompt(self, request: EditPromptRequest, ctx: RequestContext[EditPromptRequest, EditPromptResponse], /) -> EditPromptResponse:
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def list_branches(self, request: ListBranchesRequest, ctx: RequestContext[ListBranchesRequest, ListBranchesResponse], /) -> ListBranchesResponse:
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def hand_off_session(self, request: HandOffSessionRequest, ctx: RequestContext[HandOffSessionRequest, HandOffSessionResponse], /) -> HandOffSessionResponse:
@@ -378,6 +384,28 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.UNARY,
                     ),
                     function=svc.fork_session,
+                ),
+                "/portico.v1.AgentService/EditPrompt": Endpoint.unary(
+                    method=MethodInfo(
+                        name="EditPrompt",
+                        service_name="portico.v1.AgentService",
+                        input=EditPromptRequest,
+                        output=EditPromptResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.edit_prompt,
+                ),
+                "/portico.v1.AgentService/ListBranches": Endpoint.unary(
+                    method=MethodInfo(
+                        name="ListBranches",
+                        service_name="portico.v1.AgentService",
+                        input=ListBranchesRequest,
+                        output=ListBranchesResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.list_branches,
                 ),
                 "/portico.v1.AgentService/HandOffSession": Endpoint.unary(
                     method=MethodInfo(

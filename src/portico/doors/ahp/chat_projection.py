@@ -28,8 +28,23 @@ from portico.doors.ahp import _schema as ahp
 from portico.doors.ahp.questions import to_input_request
 from portico.doors.ahp.tool_call import ToolCallProjection
 
-Part = ahp.ResponsePart | ToolCallProjection
 Actions = list[ahp.StateAction]
+
+
+class _GrowingText:
+    """Text or thought that grows by chunks; they are joined when it is shown."""
+
+    def __init__(self, part_id: str, text: str, *, is_thought: bool) -> None:
+        self.id = part_id
+        self.is_thought = is_thought
+        self.chunks = [text]
+
+    def response(self) -> ahp.ResponsePart:
+        kind = ahp.ReasoningResponsePart if self.is_thought else ahp.MarkdownResponsePart
+        return kind(id=self.id, content="".join(self.chunks))
+
+
+Part = ahp.ResponsePart | ToolCallProjection | _GrowingText
 
 
 class _TurnInProgress:
@@ -42,10 +57,7 @@ class _TurnInProgress:
         self.error: ahp.ErrorInfo | None = None
 
     def response(self) -> list[ahp.ResponsePart]:
-        return [
-            ahp.ToolCallResponsePart(tool_call=part.state()) if isinstance(part, ToolCallProjection) else part
-            for part in self.parts
-        ]
+        return [_show(part) for part in self.parts]
 
     def calls(self) -> Iterator[ToolCallProjection]:
         return (part for part in self.parts if isinstance(part, ToolCallProjection))
@@ -124,7 +136,7 @@ class ChatProjection:
             case TextDelta(text=text) if text:
                 return self._add_text(turn, text)
             case Thinking(text=text) if text:
-                return self._add_reasoning(turn, text)
+                return self._add_text(turn, text, is_thought=True)
             case (
                 ToolStarted() | ToolUpdated() | ToolCompleted() | PermissionRequested() | PermissionResolved()
             ):
@@ -151,23 +163,15 @@ class ChatProjection:
             case _:
                 return []
 
-    def _add_text(self, turn: _TurnInProgress, text: str) -> Actions:
+    def _add_text(self, turn: _TurnInProgress, text: str, *, is_thought: bool = False) -> Actions:
         last = turn.parts[-1] if turn.parts else None
-        if isinstance(last, ahp.MarkdownResponsePart):
-            turn.parts[-1] = msgspec.structs.replace(last, content=last.content + text)
-            return [ahp.ChatDeltaAction(turn_id=turn.id, part_id=last.id, content=text)]
-        part = ahp.MarkdownResponsePart(id=f"{turn.id}-{len(turn.parts)}", content=text)
+        if isinstance(last, _GrowingText) and last.is_thought == is_thought:
+            last.chunks.append(text)
+            action = ahp.ChatReasoningAction if is_thought else ahp.ChatDeltaAction
+            return [action(turn_id=turn.id, part_id=last.id, content=text)]
+        part = _GrowingText(f"{turn.id}-{len(turn.parts)}", text, is_thought=is_thought)
         turn.parts.append(part)
-        return [ahp.ChatResponsePartAction(turn_id=turn.id, part=part)]
-
-    def _add_reasoning(self, turn: _TurnInProgress, text: str) -> Actions:
-        last = turn.parts[-1] if turn.parts else None
-        if isinstance(last, ahp.ReasoningResponsePart):
-            turn.parts[-1] = msgspec.structs.replace(last, content=last.content + text)
-            return [ahp.ChatReasoningAction(turn_id=turn.id, part_id=last.id, content=text)]
-        part = ahp.ReasoningResponsePart(id=f"{turn.id}-{len(turn.parts)}", content=text)
-        turn.parts.append(part)
-        return [ahp.ChatResponsePartAction(turn_id=turn.id, part=part)]
+        return [ahp.ChatResponsePartAction(turn_id=turn.id, part=part.response())]
 
     def _take_call(
         self,
@@ -251,3 +255,13 @@ class ChatProjection:
 _INTERRUPTED = ahp.ErrorInfo(
     error_type="interrupted", message="The turn was interrupted. Send a message to continue."
 )
+
+
+def _show(part: Part) -> ahp.ResponsePart:
+    match part:
+        case ToolCallProjection():
+            return ahp.ToolCallResponsePart(tool_call=part.state())
+        case _GrowingText():
+            return part.response()
+        case _:
+            return part

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import aclosing
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -46,7 +47,7 @@ class AgentHost:
         self._keep = keep
         self._list = SessionList(parts.service, parts.store, parts.clock)
         self._channels: dict[SessionId, SessionChannel] = {}
-        self._opening: dict[SessionId, asyncio.Lock] = {}
+        self._opening: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
         self._subscribers: dict[SessionId, int] = {}
         self._expiry: dict[SessionId, asyncio.TimerHandle] = {}
         self._names: dict[str, SessionId] = {}

@@ -20,7 +20,7 @@ Change = tuple[str, ahp.StateAction]
 
 class _Terminal:
     def __init__(self) -> None:
-        self.text = ""
+        self.chunks: list[str] = []
         self.lifecycle: ahp.TerminalLifecycleState = ahp.TerminalRunningLifecycleState()
 
 
@@ -138,7 +138,7 @@ class SessionProjection:
 
     def _print(self, output: TerminalOutput) -> list[Change]:
         terminal = self._terminals.setdefault(output.terminal_id, _Terminal())
-        terminal.text += output.text
+        terminal.chunks.append(output.text)
         channel = terminal_uri(self.name, output.terminal_id)
         changes: list[Change] = []
         if output.text:
@@ -236,7 +236,7 @@ class SessionProjection:
         return ahp.TerminalState(
             title=terminal_id,
             cwd=file_uri(self._known_summary.workspace),
-            content=[ahp.TerminalUnclassifiedPart(value=terminal.text)] if terminal.text else [],
+            content=[ahp.TerminalUnclassifiedPart(value="".join(terminal.chunks))],
             lifecycle=terminal.lifecycle,
             claim=ahp.TerminalSessionClaim(session=self.uri, chat=self.chat),
             is_pty=False,

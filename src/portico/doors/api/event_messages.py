@@ -156,6 +156,7 @@ def _session_started(payload: events.SessionStarted) -> pb.SessionStarted:
         adopts=payload.adopts or "",
         forked_from_agent_session_id=(origin.agent_session_id or "") if origin else "",
         forked_from_last_turn=(origin.last_turn or "") if origin else "",
+        forked_before_seq=(origin.before_seq or 0) if origin else 0,
     )
 
 

@@ -1,11 +1,14 @@
 """AgentService methods for proposals, checkpoints and review modes; they translate and delegate."""
 
+import asyncio
 from collections.abc import Coroutine
+from contextlib import aclosing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from portico.api.v1 import agent_pb as pb
-from portico.domain.errors import InvalidInput
+from portico.domain.errors import InvalidInput, SessionBusy
+from portico.domain.events import PromptSubmitted
 from portico.domain.ids import SessionId
 from portico.doors.api.review_messages import (
     read_proposal_choice,
@@ -23,7 +26,9 @@ from portico.doors.api.review_messages import (
 from portico.doors.api.session_calls import Context, SessionCalls
 from portico.doors.api.session_messages import require_session_id
 from portico.doors.api.tool_messages import to_file_problems
+from portico.sessions.content.mentions import replace_links
 from portico.sessions.proposal_problems import compare_problems
+from portico.sessions.turn import TurnPrompt
 
 _Result = TypeVar("_Result")
 
@@ -94,7 +99,15 @@ class ReviewCalls(SessionCalls):
         self, request: pb.ListCheckpointsRequest, _: Context, /
     ) -> pb.ListCheckpointsResponse:
         found = await self._reviews.checkpoints(require_session_id(request.session_id))
-        return pb.ListCheckpointsResponse(checkpoints=[to_checkpoint(one) for one in found])
+        titles = {name: await self._title(name) for name in {one.session_id for one in found}}
+        return pb.ListCheckpointsResponse(
+            checkpoints=[to_checkpoint(one, titles[one.session_id]) for one in found]
+        )
+
+    async def _title(self, session_id: str) -> str:
+        """Title of a session; empty if there is no such session any more."""
+        summary = await self._store.summary(SessionId(session_id))
+        return "" if summary is None else summary.title
 
     async def get_checkpoint_diff(
         self, request: pb.GetCheckpointDiffRequest, _: Context, /
@@ -114,6 +127,49 @@ class ReviewCalls(SessionCalls):
         return pb.RestoreCheckpointResponse(
             restored=to_restored(done.restored),
             proposal=None if done.proposal is None else to_proposal(done.proposal),
+        )
+
+    async def edit_prompt(self, request: pb.EditPromptRequest, _: Context, /) -> pb.EditPromptResponse:
+        edited = await self.turn_queue.run_to_completion(
+            self._edit_prompt(request), name=f"editing a prompt of {request.session_id}"
+        )
+        return pb.EditPromptResponse(session=await self._detail(edited))
+
+    async def _edit_prompt(self, request: pb.EditPromptRequest) -> SessionId:
+        name = require_session_id(request.session_id)
+        summary = await self._service.show(name)
+        if request.checkpoint_id and summary.state.active:
+            raise SessionBusy.in_turn(name)
+        branch = await self._service.branch(name, request.seq)
+        try:
+            await self.turn_queue.open(branch)
+            (event,) = await self._store.read(name, after_seq=request.seq - 1, limit=1)
+            before = cast(PromptSubmitted, event.payload)
+            folder = Path(summary.workspace)
+            blocks = await asyncio.to_thread(replace_links, before.blocks, before.text, request.text, folder)
+            prompt = TurnPrompt(text=request.text, blocks=blocks)
+            prompt.require_content()
+            if request.checkpoint_id:
+                await self._reviews.restore(name, request.checkpoint_id)
+            async with aclosing(self.turn_queue.send(branch, prompt, queue=True)) as updates:
+                await anext(updates)
+        except BaseException:
+            await self.turn_queue.delete(branch)
+            raise
+        return branch
+
+    async def list_branches(self, request: pb.ListBranchesRequest, _: Context, /) -> pb.ListBranchesResponse:
+        found = await self._service.branches(require_session_id(request.session_id))
+        return pb.ListBranchesResponse(
+            points=[
+                pb.BranchPoint(
+                    versions=[
+                        pb.PromptVersion(session_id=each.session_id, seq=each.seq) for each in one.versions
+                    ],
+                    current=one.current,
+                )
+                for one in found
+            ]
         )
 
     async def get_review_status(

@@ -49,6 +49,9 @@ def require_proposal_id(proposal_id: str) -> str:
     return proposal_id
 
 
+_NAMED_PATHS = 3
+
+
 def require_checkpoint_id(checkpoint_id: str) -> str:
     if not checkpoint_id:
         raise InvalidInput("checkpoint_id is required.")
@@ -106,13 +109,17 @@ def to_contents(contents: FileContents) -> pb.FileContents:
     )
 
 
-def to_checkpoint(checkpoint: CheckpointSummary) -> pb.Checkpoint:
+def to_checkpoint(checkpoint: CheckpointSummary, title: str) -> pb.Checkpoint:
     return pb.Checkpoint(
         checkpoint_id=checkpoint.checkpoint_id,
         at=to_time(checkpoint.at),
         label=checkpoint.label,
         moment=to_enum(events_pb.CheckpointMoment, checkpoint.moment),
         left_out=checkpoint.left_out,
+        session_id=checkpoint.session_id,
+        session_title=title,
+        changed_paths=list((checkpoint.changed or ())[:_NAMED_PATHS]),
+        changed=None if checkpoint.changed is None else len(checkpoint.changed),
     )
 
 

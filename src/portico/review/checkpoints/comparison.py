@@ -6,8 +6,11 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from portico.review.checkpoints.checkpoint import Checkpoint, Moment, Snapshot
+from portico.domain.errors import PorticoError
+from portico.review.checkpoints.checkpoint import Checkpoint, CheckpointEntry, Moment, Snapshot
+from portico.review.checkpoints.held_files import SnapshotBounds
 from portico.review.checkpoints.snapshot_repository import SnapshotDifference, SnapshotRepository
+from portico.review.git.tree_changes import changed_names
 
 ChangeKind = Literal["changed", "new", "removed", "permissions"]
 _BEGINNINGS = frozenset({Moment.BEFORE_TURN, Moment.BEFORE_APPLY})
@@ -42,6 +45,21 @@ def steps(listed: Collection[Checkpoint], first: str = "", last: str = "~") -> I
         yield CheckpointStep(
             earlier, later, earlier.moment in _BEGINNINGS and later.moment is Moment.AFTER_TURN
         )
+
+
+async def list_entries(snapshots: SnapshotRepository, bounds: SnapshotBounds) -> tuple[CheckpointEntry, ...]:
+    """All checkpoints, newest first, each with the files that changed after it."""
+    listed = await snapshots.refs.list()
+    if not listed:
+        return ()
+    try:
+        now = (await snapshots.snapshot(bounds, hurried=True)).tree
+    except PorticoError:
+        now = ""
+    pairs = [(one.tree, later.tree) for later, one in itertools.pairwise(listed)]
+    first, *others = await changed_names(snapshots.git, [(listed[0].tree, now or listed[0].tree), *pairs])
+    changes = [first if now else None, *others]
+    return tuple(CheckpointEntry(one, each) for one, each in zip(listed, changes, strict=True))
 
 
 async def compare(

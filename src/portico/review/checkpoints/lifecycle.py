@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import hashlib
 import os
-import secrets
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,8 +18,16 @@ from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import make_session_id
 from portico.git.repository import RepositoryFinder
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
-from portico.review.checkpoints.checkpoint import Checkpoint, Moment, RestoredCheckpoint, Retention, Snapshot
-from portico.review.checkpoints.comparison import CheckpointComparison, compare, steps
+from portico.review.checkpoints.checkpoint import (
+    Checkpoint,
+    CheckpointEntry,
+    Moment,
+    RestoredCheckpoint,
+    Retention,
+    Snapshot,
+    make_checkpoint,
+)
+from portico.review.checkpoints.comparison import CheckpointComparison, compare, list_entries, steps
 from portico.review.checkpoints.held_files import STAGING_PREFIX, SnapshotBounds
 from portico.review.checkpoints.permissions import FilePermissions, forget_all_but
 from portico.review.checkpoints.snapshot_repository import (
@@ -31,15 +38,12 @@ from portico.review.checkpoints.snapshot_repository import (
 )
 from portico.review.files.file_swap import ChangedMeanwhile, FileSwap, SwapStep, SwapTarget, restore_mode
 from portico.review.files.leftovers import JOURNAL
-from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.process_lock import cannot_write, process_lock
 from portico.review.files.rollbacks import Rollback, Rollbacks
 from portico.review.files.worker_thread import run_to_end
 from portico.review.git.tree_changes import TreeChange, tree_changes
-from portico.review.text.names import escape_bytes
 from portico.sessions.ports import Clock
 
-_NAMED_LEFT_OUT = 50
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.1
 _PATIENT_SECONDS = 300.0
@@ -76,15 +80,21 @@ class Checkpoints:
         self._busy: dict[Path, asyncio.Lock] = {}
 
     async def create(
-        self, workspace: Path, label: str, moment: Moment = Moment.BEFORE_TURN, *, hurried: bool = False
+        self,
+        workspace: Path,
+        label: str,
+        moment: Moment = Moment.BEFORE_TURN,
+        *,
+        hurried: bool = False,
+        session: str = "",
     ) -> Checkpoint:
         """Take a checkpoint of the workspace. A `hurried` one fails if it takes too long."""
         async with self._opened(workspace) as snapshots:
             snapshot = await snapshots.snapshot(self._bounds, hurried=hurried)
-            return await self._keep(snapshots, snapshot, label, moment)
+            return await self._keep(snapshots, snapshot, label, moment, session=session)
 
     async def create_if_changed(
-        self, workspace: Path, label: str, moment: Moment, *, hurried: bool = False
+        self, workspace: Path, label: str, moment: Moment, *, hurried: bool = False, session: str = ""
     ) -> Checkpoint | None:
         """Take a checkpoint, unless the newest one holds the same state."""
         async with self._opened(workspace) as snapshots:
@@ -92,7 +102,7 @@ class Checkpoints:
             newest = await snapshots.refs.newest(watch=False)
             if newest is not None and newest.holds(snapshot):
                 return None
-            return await self._keep(snapshots, snapshot, label, moment)
+            return await self._keep(snapshots, snapshot, label, moment, session=session)
 
     async def watch(self, workspace: Path, label: str) -> Checkpoint:
         """The newest checkpoint if it holds the current state, else a new one to compare with later."""
@@ -132,6 +142,11 @@ class Checkpoints:
         async with self._opened(workspace) as snapshots:
             return await snapshots.refs.list()
 
+    async def list_changes(self, workspace: Path) -> tuple[CheckpointEntry, ...]:
+        """Newest first, each with the files that changed after it."""
+        async with self._opened(workspace) as snapshots:
+            return await list_entries(snapshots, self._bounds)
+
     async def diff(
         self, workspace: Path, checkpoint_id: str, until: str | None = None
     ) -> tuple[TreeChange, ...]:
@@ -165,7 +180,12 @@ class Checkpoints:
             return await asyncio.to_thread(snapshots.permissions, checkpoint.permissions)
 
     async def restore(
-        self, workspace: Path, checkpoint_id: str, keeping: Callable[[Checkpoint], None] | None = None
+        self,
+        workspace: Path,
+        checkpoint_id: str,
+        keeping: Callable[[Checkpoint], None] | None = None,
+        *,
+        session: str = "",
     ) -> RestoredCheckpoint:
         """Restore the workspace to a checkpoint exactly, or change nothing and raise.
 
@@ -175,7 +195,7 @@ class Checkpoints:
             target = await self._find(snapshots, checkpoint_id)
             for _ in range(_ATTEMPTS):
                 kept = await self._kept(
-                    snapshots, f"Before going back to: {target.label}", Moment.BEFORE_RESTORE
+                    snapshots, f"Before going back to: {target.label}", Moment.BEFORE_RESTORE, session
                 )
                 if keeping is not None:
                     keeping(kept)
@@ -264,10 +284,13 @@ class Checkpoints:
             own=tuple(own),
         )
 
-    async def _kept(self, snapshots: SnapshotRepository, label: str, moment: Moment) -> Checkpoint:
+    async def _kept(
+        self, snapshots: SnapshotRepository, label: str, moment: Moment, session: str
+    ) -> Checkpoint:
         """Checkpoint of the current state, without pruning older ones."""
         snapshot = await snapshots.snapshot(self._bounds)
-        checkpoint = self._made(snapshot, label, moment, await snapshots.refs.newest())
+        made = make_checkpoint(snapshot, label, moment, await snapshots.refs.newest(), self._clock.now_ms())
+        checkpoint = msgspec.structs.replace(made, session=session)
         await snapshots.refs.write(checkpoint)
         return checkpoint
 
@@ -279,30 +302,13 @@ class Checkpoints:
         moment: Moment,
         *,
         watch: bool = False,
+        session: str = "",
     ) -> Checkpoint:
-        made = self._made(snapshot, label, moment, await snapshots.refs.newest())
-        checkpoint = msgspec.structs.replace(made, watch=watch)
+        made = make_checkpoint(snapshot, label, moment, await snapshots.refs.newest(), self._clock.now_ms())
+        checkpoint = msgspec.structs.replace(made, watch=watch, session=session)
         await snapshots.refs.write(checkpoint)
         await self._prune(snapshots)
         return checkpoint
-
-    def _made(self, snapshot: Snapshot, label: str, moment: Moment, newest: Checkpoint | None) -> Checkpoint:
-        at_ms = self._clock.now_ms()
-        if newest is not None:
-            at_ms = max(at_ms, newest.at_ms + 1)  # Ids sort by time, also within a millisecond.
-        named = tuple(
-            OmittedFile(_plain(each.path), each.reason) for each in snapshot.left_out[:_NAMED_LEFT_OUT]
-        )
-        return Checkpoint(
-            id=make_session_id(at_ms, secrets.token_bytes(7)),
-            at_ms=at_ms,
-            label=_plain(label),
-            moment=moment,
-            tree=snapshot.tree,
-            permissions=snapshot.permissions,
-            left_out=named,
-            left_out_count=len(snapshot.left_out),
-        )
 
     async def _find(self, snapshots: SnapshotRepository, checkpoint_id: str) -> Checkpoint:
         for each in await snapshots.refs.list():
@@ -385,8 +391,3 @@ def _give_back_rights(
     for path, had, has in then.differing(now):
         if path not in moved:
             restore_mode(snapshots.workspace / path, has, had)
-
-
-def _plain(text: str) -> str:
-    """One printable line; bytes that are not text are escaped."""
-    return escape_bytes(text).replace("\n", " ")

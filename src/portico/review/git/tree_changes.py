@@ -1,5 +1,6 @@
 """Differences of two trees of one repository: per file, with operation and line counts."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
@@ -56,3 +57,24 @@ async def tree_changes(git: Git, old: str, new: str) -> tuple[TreeChange, ...]:
             )
         )
     return tuple(sorted(changes, key=lambda each: each.path))
+
+
+async def changed_names(git: Git, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """Paths that differ between the trees of each pair, by one run of git."""
+    wanted = dict.fromkeys((old, new) for old, new in pairs if old != new)
+    found: dict[tuple[str, str], list[str]] = {pair: [] for pair in wanted}
+    if wanted:
+        answer = await git.run(
+            *("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--ignore-submodules"),
+            given="".join(f"{old} {new}\n" for old, new in wanted).encode(),
+        )
+        pair = ("", "")
+        fields = iter(answer.names)
+        for field in fields:
+            # A line with both trees comes before the first file of a pair.
+            for line in field.split("\n")[:-1]:
+                old, _, new = line.partition(" ")
+                pair = (old, new)
+            if field.rpartition("\n")[2].startswith(":"):
+                found[pair].append(next(fields))
+    return [tuple(found.get(pair, ())) for pair in pairs]

@@ -37,6 +37,8 @@ class AttachResult(msgspec.Struct, frozen=True, kw_only=True):
     modes: acp.SessionModeState | None = None
     refused_methods: tuple[str, ...] = ()
     forked: bool = False
+    branched: bool = False
+    """Whether the session begins before an edited prompt, so that the agent has no session to fork."""
 
     @property
     def forgotten(self) -> bool:
@@ -46,7 +48,11 @@ class AttachResult(msgspec.Struct, frozen=True, kw_only=True):
     def notices(self) -> Iterator[Notice]:
         """Notices for the person about how the session was opened."""
         details = "\n".join(self.refused_methods) or None
-        if self.forgotten:
+        if self.forgotten and self.branched:
+            yield Notice(
+                level="info", text="The agent gets a summary of the conversation before the edited prompt."
+            )
+        elif self.forgotten:
             could_not = "fork its own session" if self.forked else "reload this conversation"
             text = f"The agent could not {could_not}, so it gets a summary with the next prompt."
             yield Notice(level="warning", text=text, details=details)
@@ -102,7 +108,10 @@ async def attach_session(
         had_past = known is not None or (forked_from is not None and forked_from.last_turn is not None)
         attached = await attempts.begin("replay" if had_past else "new")
     return msgspec.structs.replace(
-        attached, refused_methods=tuple(attempts.failed), forked=known is None and forked_from is not None
+        attached,
+        refused_methods=tuple(attempts.failed),
+        forked=known is None and forked_from is not None,
+        branched=known is None and forked_from is not None and forked_from.before_seq is not None,
     )
 
 

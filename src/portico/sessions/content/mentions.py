@@ -5,11 +5,12 @@ text of the prompt does not change.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Raw
 
+from portico.domain import codecs
 from portico.domain.secret_files import is_private
 from portico.sessions.content.attachments import resource_link
 
@@ -46,6 +47,18 @@ def links_in(text: str, workspace: Path) -> tuple[Raw, ...]:
             return False
 
     return tuple(resource_link((root / path).resolve(), path) for path in mentioned(text, is_file))
+
+
+def replace_links(blocks: Sequence[Raw], before: str, after: str, workspace: Path) -> tuple[Raw, ...]:
+    """The blocks of a prompt whose text has changed: links to the files that it mentions now, and all that was attached."""
+
+    def was_mentioned(block: Raw) -> bool:
+        fields = codecs.decode_json(block)
+        is_link = isinstance(fields, dict) and fields.get("type") == "resource_link"
+        return is_link and any(f"@{quote}{fields.get('name')}" in before for quote in ("", '"'))
+
+    attached = tuple(block for block in blocks if not was_mentioned(block))
+    return (*attached, *links_in(after, workspace))
 
 
 def _longest(word: str, is_file: Callable[[str], bool]) -> str | None:

@@ -1,5 +1,7 @@
 // Styles of the board and of costs. They come with these views, so that the first paint does not load them.
 
+import { adoptStyles } from "../late-styles";
+
 const CSS = `
 .p-dialog-board { height: calc(100% - 32px); max-width: 1280px; }
 .p-dialog-board .p-dialog-body { box-sizing: border-box; display: flex; flex-direction: column; gap: 12px; min-height: 100%; }
@@ -30,12 +32,6 @@ const CSS = `
 @media (max-width: 480px) { .p-costs-tokens { display: none; } }
 `;
 
-let adopted = false;
-
 export function adoptBoardStyles(): void {
-  if (adopted) return;
-  adopted = true;
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(CSS);
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  adoptStyles(CSS);
 }

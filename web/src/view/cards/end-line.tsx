@@ -4,6 +4,7 @@ import { useComputed } from "@preact/signals";
 import { TurnState, type TurnEnded } from "../../generated/portico/v1/events_pb";
 import type { EndItem, MarkItem } from "../../model/types";
 import { lastPrompt, useIsLatest, type CardProps } from "./card";
+import { lazy } from "../lazy";
 import { CopyButton } from "./copy-button";
 import { reportText } from "./error-guide";
 import { formatDuration } from "../timeline/duration";
@@ -70,10 +71,15 @@ function Interrupted({ item, session, gateway }: Pick<CardProps<EndItem>, "item"
   );
 }
 
-export function MarkLine({ item }: CardProps<MarkItem>) {
+const RestoreUndo = lazy(() => import("../review/restore-undo").then((module) => module.RestoreUndo));
+
+export function MarkLine({ item, session, gateway }: CardProps<MarkItem>) {
   return (
     <p class="p-mark">
-      <span>{item.text}</span>
+      <span>
+        {item.text}
+        {item.restored && <RestoreUndo item={item} session={session} gateway={gateway} />}
+      </span>
     </p>
   );
 }

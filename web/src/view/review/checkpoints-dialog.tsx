@@ -6,14 +6,23 @@ import { useEffect } from "preact/hooks";
 import type { Gateway } from "../../gateway/gateway";
 import type { Checkpoint } from "../../generated/portico/v1/agent_pb";
 import { reviewOf } from "../../model/review";
+import { countOf } from "../../model/review-actions";
 import { isFailure } from "../../model/review-status";
 import type { Failure, SessionModel } from "../../model/types";
 import { preferencesOf } from "../preferences";
 import { ago } from "../shell/relative-time";
 import { ChangedLines, ChangesLine, useCheckpointChanges } from "./checkpoint-diff";
 import { Dialog } from "../dialog";
+import { adoptStyles } from "../late-styles";
 import { RestoreDialog } from "./restore-dialog";
 import { momentLabel } from "./review-labels";
+
+const CSS = `
+.p-points-list ul { list-style: none; margin: 0; padding: 0; }
+.p-point-group { color: var(--p-text-soft); font-size: 12px; margin: 8px 8px 4px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.p-point-files { color: var(--p-text-soft); display: block; font-family: var(--p-mono, monospace); font-size: 12px; overflow-wrap: anywhere; }
+.p-point-more { margin: 8px; }
+`;
 
 interface CheckpointsProps {
   readonly session: SessionModel;
@@ -22,6 +31,7 @@ interface CheckpointsProps {
 }
 
 export function CheckpointsDialog({ session, gateway, onLeave }: CheckpointsProps) {
+  adoptStyles(CSS);
   const { status } = reviewOf(session, gateway);
   const list = useSignal<readonly Checkpoint[] | Failure | undefined>(undefined);
   const chosen = useSignal<Checkpoint | undefined>(undefined);
@@ -78,36 +88,90 @@ export function CheckpointsDialog({ session, gateway, onLeave }: CheckpointsProp
   );
 }
 
-function List({ points, chosen }: { points: readonly Checkpoint[]; chosen: Signal<Checkpoint | undefined> }) {
+interface ListProps {
+  readonly points: readonly Checkpoint[];
+  readonly chosen: Signal<Checkpoint | undefined>;
+}
+
+function List({ points, chosen }: ListProps) {
+  const all = useSignal(false);
   const now = new Date();
+  const shown = all.value ? points : points.filter(({ changed }) => changed !== 0);
+  const hidden = points.length - shown.length;
   return (
-    <ul class="p-points-list" aria-label="Checkpoints">
-      {points.map((point) => {
-        const at = point.at === undefined ? undefined : timestampDate(point.at);
-        const isChosen = chosen.value?.checkpointId === point.checkpointId;
-        return (
-          <li key={point.checkpointId}>
-            <button
-              type="button"
-              class={`p-point${isChosen ? " p-point-at" : ""}`}
-              aria-pressed={isChosen}
-              onClick={() => (chosen.value = point)}
-            >
-              <span class="p-point-name">{nameOf(point)}</span>
-              <span class="p-point-facts">
-                <span>{momentLabel(point.moment)}</span>
-                {at !== undefined && (
-                  <time dateTime={at.toISOString()} title={at.toLocaleString()}>
-                    {ago(at, now)}
-                  </time>
-                )}
-              </span>
-            </button>
-          </li>
-        );
-      })}
-    </ul>
+    <div class="p-points-list">
+      {groupsOf(shown).map(({ title, members }) => (
+        <section key={members[0]?.checkpointId} aria-label={title}>
+          <h3 class="p-point-group">{title}</h3>
+          <ul aria-label={`Checkpoints of ${title}`}>
+            {members.map((point) => (
+              <li key={point.checkpointId}>
+                <Point point={point} chosen={chosen} now={now} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+      {shown.length === 0 && <p class="p-soft">No checkpoint has changes after it.</p>}
+      {hidden > 0 && (
+        <button type="button" class="p-link-button p-point-more" onClick={() => (all.value = true)}>
+          Show {countOf(hidden, "checkpoint")} without changes
+        </button>
+      )}
+    </div>
   );
+}
+
+interface PointProps {
+  readonly point: Checkpoint;
+  readonly chosen: Signal<Checkpoint | undefined>;
+  readonly now: Date;
+}
+
+function Point({ point, chosen, now }: PointProps) {
+  const at = point.at === undefined ? undefined : timestampDate(point.at);
+  const isChosen = chosen.value?.checkpointId === point.checkpointId;
+  return (
+    <button
+      type="button"
+      class={`p-point${isChosen ? " p-point-at" : ""}`}
+      aria-pressed={isChosen}
+      onClick={() => (chosen.value = point)}
+    >
+      <span class="p-point-name">{nameOf(point)}</span>
+      {point.changedPaths.length > 0 && <span class="p-point-files">{filesOf(point)}</span>}
+      <span class="p-point-facts">
+        <span>{momentLabel(point.moment)}</span>
+        {at !== undefined && (
+          <time dateTime={at.toISOString()} title={at.toLocaleString()}>
+            {ago(at, now)}
+          </time>
+        )}
+      </span>
+    </button>
+  );
+}
+
+interface CheckpointGroup {
+  readonly title: string;
+  readonly members: Checkpoint[];
+}
+
+/** By session, the one with the newest checkpoint first. */
+export function groupsOf(points: readonly Checkpoint[]): readonly CheckpointGroup[] {
+  const groups = new Map<string, CheckpointGroup>();
+  for (const point of points) {
+    const title = point.sessionTitle || (point.sessionId === "" ? "Earlier sessions" : "Deleted session");
+    const group = groups.get(point.sessionId) ?? { title, members: [] };
+    group.members.push(point);
+    groups.set(point.sessionId, group);
+  }
+  return [...groups.values()];
+}
+
+function filesOf({ changedPaths, changed = 0 }: Checkpoint): string {
+  const more = changed - changedPaths.length;
+  return more > 0 ? `${changedPaths.join(", ")} and ${more} more` : changedPaths.join(", ");
 }
 
 function nameOf({ label, moment }: Checkpoint): string {

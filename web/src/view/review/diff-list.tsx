@@ -15,6 +15,8 @@ import type { DiffRow, FileSection } from "./diff-rows";
 
 /** From this width on two sides have room beside each other. */
 const ROOMY = 720;
+/** From this width on they are offered. */
+const ENOUGH = 560;
 /** Numbers, sign and edges of a line, in pixels. */
 const BESIDE_TEXT = 96;
 
@@ -33,20 +35,24 @@ export function DiffList({ view, label, openFile }: DiffListProps) {
     if (element === null) return undefined;
     const measure = (): void => {
       const letter = (ruler.current?.getBoundingClientRect().width ?? 70) / 10;
-      const sides = view.split.peek() && element.clientWidth >= ROOMY ? 2 : 1;
-      view.roomy.value = element.clientWidth >= ROOMY;
+      const isRoomy = element.clientWidth >= (view.narrow.peek() ? ENOUGH : ROOMY);
+      const sides = view.split.peek() && isRoomy ? 2 : 1;
+      view.roomy.value = isRoomy;
+      view.canSplit.value = (element.parentElement ?? element).clientWidth >= ENOUGH;
       view.columns.value = Math.max(8, Math.floor((element.clientWidth / sides - BESIDE_TEXT) / letter));
     };
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     const stopSplit = view.split.subscribe(measure);
+    const stopNarrow = view.narrow.subscribe(measure);
     const stop = view.start();
     const detach = view.scroller.attach(element);
     return () => {
       detach();
       stop();
       stopSplit();
+      stopNarrow();
       observer.disconnect();
     };
   }, [view]);

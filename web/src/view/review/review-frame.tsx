@@ -6,8 +6,11 @@ import type { Gateway } from "../../gateway/gateway";
 import { reviewOf } from "../../model/review";
 import { countOf } from "../../model/review-actions";
 import type { SessionModel } from "../../model/types";
+import { lazy } from "../lazy";
 import { focusComposer } from "../shell/composer-focus";
-import { ReviewPanel } from "./review-panel";
+
+const loadPanel = () => import("./review-panel").then((module) => module.ReviewPanel);
+const ReviewPanel = lazy(loadPanel);
 
 interface ReviewFrameProps {
   readonly session: SessionModel;
@@ -21,6 +24,11 @@ export function ReviewFrame({ session, gateway, children }: ReviewFrameProps) {
   const review = reviewOf(session, gateway);
   const reviewed = review.open.value !== undefined;
   useFocusBack(reviewed);
+  const hasProposals = (session.detail.value?.proposals.length ?? 0) > 0;
+  useEffect(() => {
+    // It is there when it is wanted; if the server is away, it is asked for again then.
+    if (hasProposals) loadPanel().catch(() => undefined);
+  }, [hasProposals]);
   return (
     <div ref={frame} class="p-frame">
       <div class={`p-talk${reviewed && !over ? " p-talk-beside" : ""}`} inert={reviewed && over}>

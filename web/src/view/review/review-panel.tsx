@@ -113,12 +113,12 @@ function Top({ review, view, proposal, over, listed }: TopProps) {
         {proposal.canUndo && (
           <IconButton icon="discard" label="Undo last apply" act={() => void review.actions.undo(proposal)} />
         )}
-        {view.roomy.value && (
+        {view.canSplit.value && (
           <IconButton
             icon="split-horizontal"
             label="Side by side"
-            pressed={view.split.value}
-            act={() => (view.split.value = !view.split.peek())}
+            pressed={view.split.value && view.roomy.value}
+            act={() => toggleSides(view, listed)}
           />
         )}
         {files.length > 1 && (
@@ -139,6 +139,15 @@ function Top({ review, view, proposal, over, listed }: TopProps) {
       </span>
     </header>
   );
+}
+
+/** Shows or hides both sides. If there is little room, they take that of the list of files. */
+function toggleSides(view: ReviewView, listed: { value: boolean }): void {
+  const shown = view.split.peek() && view.roomy.peek();
+  view.split.value = !shown;
+  if (shown || view.roomy.peek()) return;
+  listed.value = false;
+  view.narrow.value = true;
 }
 
 function toggleAll(view: ReviewView): void {

@@ -41,7 +41,12 @@ export class ReviewView {
   readonly split: Signal<boolean>;
   /** Characters that fit a line; 0 until measured. */
   readonly columns = signal(80);
+  /** Whether two sides have room beside each other. */
   readonly roomy = signal(false);
+  /** Whether they would have room without the list of files. */
+  readonly canSplit = signal(false);
+  /** The person wants both sides where they are narrow, too. */
+  readonly narrow = signal(false);
   /** The key of the stop that the reader is at, and the file it is in. */
   readonly cursor: Signal<string | undefined> = signal(undefined);
   readonly at: ReadonlySignal<string | undefined>;

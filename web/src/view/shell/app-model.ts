@@ -127,6 +127,14 @@ export class AppModel {
     if (session !== undefined) revealMessage(session, seq);
   }
 
+  /** Shows another version of a session in its tab, at the message with an event. */
+  switchSession(sessionId: string, other: string, seq: number): void {
+    this.tabs.replace(sessionId, other);
+    const session = this.#models.get(other);
+    if (session !== undefined && seq > 0) revealMessage(session, seq);
+    void this.#summaries.ask([other]);
+  }
+
   closeTab(sessionId: string): void {
     this.tabs.close(sessionId);
     this.#dispose(sessionId);

@@ -140,6 +140,7 @@ function Pane({ app, session }: { app: AppModel; session: SessionModel }) {
           agents={app.agents}
           onNewSession={newSession}
           onOpenSession={(sessionId) => app.openSession(sessionId)}
+          onSwitchSession={(other, seq) => app.switchSession(session.id, other, seq)}
           recent={{ sessions: recent, open: (sessionId) => app.openSession(sessionId) }}
         />
         <FailureCard session={session} gateway={app.gateway} onNewSession={newSession} />

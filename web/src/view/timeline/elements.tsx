@@ -17,11 +17,12 @@ interface IconButtonProps {
   readonly pressed?: boolean | undefined;
   /** Whether what the button opens is open. */
   readonly expanded?: boolean | undefined;
+  readonly disabled?: boolean;
   readonly className?: string;
   readonly act: () => void;
 }
 
-export function IconButton({ icon, label, pressed, expanded, className, act }: IconButtonProps) {
+export function IconButton({ icon, label, pressed, expanded, disabled, className, act }: IconButtonProps) {
   return (
     <button
       type="button"
@@ -30,6 +31,7 @@ export function IconButton({ icon, label, pressed, expanded, className, act }: I
       aria-label={label}
       aria-pressed={pressed}
       aria-expanded={expanded}
+      disabled={disabled}
       onClick={act}
     >
       <Icon name={icon} />

@@ -5,7 +5,11 @@ import type { PromptItem } from "../../model/types";
 import { RestoreButton } from "../review/restore-button";
 import { ContentBlocks } from "./content-blocks";
 import { CopyIcon, IconButton } from "./elements";
-import { keptOpen, putIntoDraft, type RowContext } from "./row-context";
+import { lazy } from "../lazy";
+import { keptOpen, type RowContext } from "./row-context";
+
+const PromptVersions = lazy(() => import("./prompt-versions").then((module) => module.PromptVersions));
+const PromptEditor = lazy(() => import("./prompt-versions").then((module) => module.PromptEditor));
 
 /** So much is enough for the lines that a folded prompt shows. */
 const FOLDED_LENGTH = 4_000;
@@ -14,6 +18,7 @@ const FOLDED_LINES = 12;
 
 export function Prompt({ item, context }: { readonly item: PromptItem; readonly context: RowContext }) {
   const open = keptOpen(context.session, `prompt ${item.key}`);
+  const editing = keptOpen(context.session, `edit ${item.key}`);
   const words = useRef<HTMLDivElement>(null);
   const [isLong, setLong] = useState(false);
   const expanded = open.value === true;
@@ -33,7 +38,14 @@ export function Prompt({ item, context }: { readonly item: PromptItem; readonly 
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     return () => observer.disconnect();
-  }, [item.text]);
+  }, [item.text, editing.value]);
+  if (editing.value === true) {
+    return (
+      <article class="p-prompt" aria-label="You asked">
+        <PromptEditor item={item} context={context} />
+      </article>
+    );
+  }
   return (
     <article class="p-prompt" aria-label="You asked">
       {item.text !== "" && (
@@ -59,12 +71,9 @@ export function Prompt({ item, context }: { readonly item: PromptItem; readonly 
       <span class="p-row-actions">
         <RestoreButton item={item} session={context.session} gateway={context.gateway} />
         <CopyIcon label="Copy this prompt" text={() => item.text} />
-        <IconButton
-          icon="edit"
-          label="Edit and send again"
-          act={() => putIntoDraft(context.session, item.text)}
-        />
+        <IconButton icon="edit" label="Edit and send again" act={() => (editing.value = true)} />
       </span>
+      <PromptVersions item={item} context={context} />
     </article>
   );
 }

@@ -11,6 +11,8 @@ export interface RowContext {
   readonly gateway: Gateway;
   readonly onNewSession: OnNewSession;
   readonly onOpenSession?: (sessionId: string) => void;
+  /** Shows another version of this session in its place, at an event. */
+  readonly onSwitchSession?: (sessionId: string, seq: number) => void;
   /** The folder of the session. */
   readonly workspace: string;
   /** One element is about to take the place of another that ends with the same text; to be told when it has. */

@@ -33,6 +33,7 @@ interface TimelineProps {
   readonly agents: ReadonlySignal<readonly Agent[]>;
   readonly onNewSession: OnNewSession;
   readonly onOpenSession?: (sessionId: string) => void;
+  readonly onSwitchSession?: (sessionId: string, seq: number) => void;
   readonly recent?: RecentSessions;
 }
 
@@ -69,7 +70,9 @@ interface ListProps extends TimelineProps {
   readonly isEmpty: boolean;
 }
 
-function List({ model, session, gateway, agents, onNewSession, onOpenSession, recent, isEmpty }: ListProps) {
+function List(props: ListProps) {
+  const { model, session, gateway, agents, onNewSession, onOpenSession, onSwitchSession, recent, isEmpty } =
+    props;
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const start = useRef<HTMLDivElement>(null);
@@ -81,6 +84,7 @@ function List({ model, session, gateway, agents, onNewSession, onOpenSession, re
       gateway,
       onNewSession,
       ...(onOpenSession && { onOpenSession }),
+      ...(onSwitchSession && { onSwitchSession }),
       workspace,
       exchange: (before, after) => model.view.exchange(before, after),
     }),
