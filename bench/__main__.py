@@ -33,6 +33,7 @@ from bench import (
     skills,
     startup,
     tail,
+    team,
     updates,
 )
 from bench.report import MARGIN, MeasurementFailed, Section, Verdict, print_section
@@ -66,6 +67,7 @@ LONG = {
     "offline_model": offline_model.measure,
     "registries": packages.measure_registries,
     "search": search.measure,
+    "team": team.measure,
 }
 """Measurements that take minutes or need a network, and run only when they are named."""
 

@@ -67,17 +67,18 @@ async def _fill(folder: Path, count: int) -> None:
     store = SqliteStore(folder)
     await store.open()
     try:
-        events = _events(count)
+        events = events_of(SESSION, count)
         while batch := list(islice(events, _BATCH)):
             await store.append(batch, durable=False)
     finally:
         await store.close()
 
 
-def _events(count: int) -> Iterator[Event]:
+def events_of(session_id: SessionId, count: int) -> Iterator[Event]:
+    """Events like those of an agent at work."""
     for seq in range(1, count + 1):
         turn_id = make_turn_id(seq // _EVENTS_A_TURN + 1) if seq > 1 else None
-        yield Event(session_id=SESSION, seq=seq, turn_id=turn_id, at=seq, payload=_payload(seq))
+        yield Event(session_id=session_id, seq=seq, turn_id=turn_id, at=seq, payload=_payload(seq))
 
 
 def _payload(seq: int) -> AnyPayload:

@@ -62,12 +62,15 @@ def test_a_server_is_installed_by_its_tool_in_a_pinned_version_and_then_found(
 def test_a_tool_that_fails_is_told_and_leaves_nothing_behind(portico: Portico, tmp_path: Path) -> None:
     calls = play(tmp_path / "tools", "cargo", "rust-analyzer", "bin")
     script = tmp_path / "tools" / "cargo"
-    script.write_text(f"#!/bin/sh\necho x >> {calls}\necho 'no matching package' >&2\nexit 101\n")
+    script.write_text(
+        f"#!/bin/sh\necho x >> {calls}\necho '{'long/path/' * 60}: no matching package' >&2\nexit 101\n"
+    )
     done = portico.run(
         "code", "servers", "install", "rust-analyzer", environ={"PATH": f"{script.parent}:/usr/bin:/bin"}
     )
     assert done.code != 0
-    assert "cargo failed: no matching package" in done.err
+    assert "cargo failed: long/path/" in done.err
+    assert "/: no matching package\n" in done.err, "the reason is at the end of a long line"
     assert not list((portico.home / "portico" / "cache" / "language-servers").glob("rust-analyzer-*"))
 
 

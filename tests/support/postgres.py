@@ -34,8 +34,9 @@ _SETTINGS = {
 class PostgresServer:
     """One server with a schema for each test. Paths of sockets are short, so `folder` has to be."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
+        self._settings = _SETTINGS | settings
         self._data = folder / "data"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -47,7 +48,7 @@ class PostgresServer:
         assert made.returncode == 0, made.stderr.decode()
 
     def start(self) -> None:
-        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        settings = [word for name, value in self._settings.items() for word in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*_as_user(), _PROGRAMS / "postgres", "-D", self._data, "-k", self.folder, *settings],

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,17 @@ class Streamed:
         """Hang up in the middle."""
         self._answer.close()
         self._connection.close()
+
+    def delays_until(self, words: str) -> list[float]:
+        """Read up to a message that has these words in it; the seconds from each event to its arrival."""
+        delays = []
+        while (message := self.next()) is not None:
+            if (event := message.get("event")) is not None:
+                at = datetime.fromisoformat(event["at"])
+                delays.append((datetime.now(UTC) - at).total_seconds())
+            if words in json.dumps(message):
+                return delays
+        raise AssertionError(f"the stream ended without {words!r}")
 
     def until(self, words: str) -> None:
         """Read up to a message that has these words in it."""

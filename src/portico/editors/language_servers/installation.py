@@ -24,6 +24,7 @@ INSTALL_SECONDS = 900.0
 _BUILD_SECONDS = 2 * 3600.0
 """Time for what is built from hundreds of packages."""
 _LAST_LINES = 5
+_LONGEST_LINE, _SHOWN = 2000, 200
 _PIP = ("-m", "pip", "install", "--disable-pip-version-check", "--no-input")
 _NPM_FLAGS = ("--no-audit", "--no-fund", "--ignore-scripts", "--save-exact", "--loglevel=http")
 
@@ -89,9 +90,9 @@ async def _run(
         async with asyncio.timeout(seconds):
             while data := await group.stdout.read(READ_SIZE):
                 *lines, rest = (rest + data).split(b"\n")
-                for line in filter(None, (plain_line(os.fsdecode(one), 200) for one in lines)):
+                for line in filter(None, (plain_line(os.fsdecode(one), _LONGEST_LINE) for one in lines)):
                     said = [*said, line][-_LAST_LINES:]
-                    report(line)
+                    report(plain_line(line, _SHOWN))
             await group.wait()
     except TimeoutError as error:
         raise StoreFailed(f"{tool} did not end within {seconds:.0f} s.") from error
@@ -99,6 +100,12 @@ async def _run(
         await group.stop(0)
     if group.exit_code != 0:
         raise StoreFailed(
-            f"{tool} failed: {' '.join(said) or 'it printed nothing'}",
+            f"{tool} failed: {' '.join(map(_without_middle, said)) or 'it printed nothing'}",
             suggestion=f"See whether {tool} can reach its package registry from here.",
         )
+
+
+def _without_middle(line: str) -> str:
+    """A line with its beginning and its end, where tools put the reason."""
+    half = _SHOWN // 2
+    return line if len(line) <= _SHOWN else f"{line[:half]} … {line[-half:]}"
