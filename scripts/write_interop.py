@@ -107,7 +107,7 @@ TRIED = (
     ),
 )
 FINDINGS = """\
-Each broken rule was read against the text of the protocol:
+The frames of each failure were read: against the text of the protocol for mandatory rules, and against the rule of the kit for advice:
 
 - codex-acp of Zed answers an unknown notification with an error that has no id (ACP-JSONRPC-003): a notification gets
   no response.
