@@ -123,6 +123,20 @@ that could not be reached. What the kit found in clients is in [conformance](con
 """
 
 
+BY_HAND = """\
+## Rust
+
+Two clients in `tests/peers/rust` are built with cargo (about a minute and a half of processor time for the first) and
+were run by hand on 2026-11-18 against `portico serve`:
+
+- `ahp`, with the crates ahp and ahp-ws 1.0.0: a session, a turn with tool calls, a command and a permission that was
+  allowed or denied, at `/ahp`. Every action was applied by the client's reducers, what they made of them was what a
+  snapshot had at the end, and `reconnect` replayed all actions. Its frames are the recorded ones above.
+- `http`, with the crate agent-client-protocol-http 5.0.0: a session and a turn with a permission at `/acp`, over
+  WebSocket and over HTTP.
+"""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", type=Path, required=True, help="folder with the installed programs")
@@ -291,6 +305,8 @@ def page(agents: list[str], tests: list[str]) -> Iterator[str]:
         yield "| | program | what it does with Portico | run |"
         yield "|---|---|---|---|"
         yield from tests
+    yield ""
+    yield BY_HAND.rstrip()
 
 
 if __name__ == "__main__":

@@ -35,7 +35,9 @@ async def test_a_paired_phone_answers_a_question_of_a_running_turn_and_the_desk_
     # The list says what waits, and leads there.
     await phone.button("All sessions").tap()
     board = phone.page.get_by_role("dialog", name="All sessions")
-    asking = board.get_by_role("region", name="Asking").get_by_role("listitem").filter(has_text=title)
+    asking = (
+        board.get_by_role("region", name="Waiting for you").get_by_role("listitem").filter(has_text=title)
+    )
     await expect(asking).to_contain_text("make paint")
     await phone.fits()
     await shoot(phone, "phone-sessions", widths=(360,), night=True)
