@@ -138,7 +138,7 @@ function Choices({ app, onShow, onLeave }: Omit<SettingsProps, "part">) {
   );
 }
 
-/** What is searched for in the settings. */
+/** Words of the search in the settings. */
 const SearchWords = createContext("");
 
 const MOMENTS: Readonly<Record<NoticeKind, string>> = {
@@ -217,7 +217,7 @@ function Keys() {
 
 interface GroupProps {
   readonly title: string;
-  /** What it is about, for the search. */
+  /** Words that find it, besides the title. */
   readonly words: string;
   readonly children: ComponentChildren;
 }
