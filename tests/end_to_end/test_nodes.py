@@ -68,8 +68,9 @@ async def test_sessions_of_a_killed_node_are_taken_over_or_say_what_they_need(
 ) -> None:
     alpha, beta = open_team("alpha", "beta")
     shared = str(tmp_path / "shared")
-    own = alpha.begin(workspace=str(alpha.workspace))
+    # While the loads are equal, the shared folder is served by the node that was asked.
     moving = alpha.begin(workspace=shared)
+    own = alpha.begin(workspace=str(alpha.workspace))
     for session_id in (own, moving):
         alpha.prompt(session_id, "say before", "hang")
         beta.wait_for_state(session_id, "streaming")

@@ -78,6 +78,9 @@ class Node:
                 await self._beat(service, turn_queue, store)
             except PorticoError as error:
                 log.warning("the heartbeat of node %s failed: %s", self.name, error.message)
+            except Exception:
+                # Top level of a task: without heartbeats the node would count as dead.
+                log.exception("the heartbeat of node %s failed", self.name)
             await asyncio.sleep(self.nodes.seconds / _BEATS)
 
     async def _beat(self, service: SessionService, turn_queue: TurnQueue, store: Store) -> None:

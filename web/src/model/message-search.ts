@@ -1,5 +1,6 @@
 // Full-text search over the messages of all sessions, for the words typed into the search field.
 
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { batch, signal, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../gateway/gateway";
 import { browserEnvironment, type Cancel, type Environment } from "../gateway/environment";
@@ -19,7 +20,20 @@ export interface MessageHit {
   readonly session: SessionSummary;
 }
 
+/** Only messages of these; what is empty filters nothing. */
+export interface MessageFilters {
+  readonly agent: string;
+  readonly workspace: string;
+  /** A file that a tool call is about. */
+  readonly path: string;
+  /** Not older than so many days. */
+  readonly days: number;
+}
+
+const DAY = 86_400_000;
+
 export class MessageSearch {
+  readonly filters = signal<MessageFilters>({ agent: "", workspace: "", path: "", days: 0 });
   readonly hits = signal<readonly MessageHit[]>([]);
   readonly more = signal(false);
   /** Events that are not indexed yet. */
@@ -45,12 +59,15 @@ export class MessageSearch {
 
   /** Follows the search field; the answer ends it. */
   open(): Cancel {
-    const end = this.#words.subscribe(() => {
+    const search = (): void => {
       this.#limit = PAGE;
       this.#searchIn(PAUSE);
-    });
+    };
+    const end = this.#words.subscribe(search);
+    const endFilters = this.filters.subscribe(search);
     return () => {
       end();
+      endFilters();
       this.#cancel();
       this.#search += 1;
     };
@@ -71,7 +88,14 @@ export class MessageSearch {
 
   async #find(words: string, search: number): Promise<void> {
     try {
-      const page = await this.#gateway.client.searchSessions({ words, limit: this.#limit });
+      const { days, ...filters } = this.filters.peek();
+      const since = days === 0 ? {} : { since: timestampFromMs(Date.now() - days * DAY) };
+      const page = await this.#gateway.client.searchSessions({
+        words,
+        limit: this.#limit,
+        ...filters,
+        ...since,
+      });
       if (search !== this.#search) return;
       const sessions = new Map(page.sessions.map((session) => [session.sessionId, session]));
       const hits = page.hits.flatMap((hit) => {

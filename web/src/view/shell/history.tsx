@@ -6,6 +6,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ExportFormat, type SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { isActive } from "../cards/card";
 import { useFocusRetention } from "../focus-retention";
+import { lazy } from "../lazy";
 import type { AppModel } from "./app-model";
 import { focusComposer } from "./composer-focus";
 import { MessageHits, useMessageSearch } from "./message-hits";
@@ -22,6 +23,8 @@ interface HistoryProps {
   readonly takesFocus: boolean;
   readonly onLeave: () => void;
 }
+
+const SearchFilters = lazy(() => import("./search-filters").then((module) => module.SearchFilters));
 
 export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
   const search = useRef<HTMLInputElement>(null);
@@ -99,6 +102,7 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
             Show older sessions
           </button>
         )}
+        {app.sessions.search.value.trim() !== "" && <SearchFilters app={app} search={messages} />}
         <MessageHits search={messages} now={now} onOpen={foundMessage} />
       </div>
     </section>

@@ -1,7 +1,8 @@
 // Settings of the page, skills, permission grants and keyboard shortcuts.
 
 import { useSignal, type Signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import { createContext, type ComponentChildren } from "preact";
+import { useContext } from "preact/hooks";
 import { Dialog } from "../dialog";
 import type { NoticeKind, SendKey, Theme } from "../preferences";
 import { connectDialog } from "../models/connect-state";
@@ -9,6 +10,7 @@ import type { AppModel } from "./app-model";
 import { Approvals } from "./approvals";
 import { Decisions } from "./decisions";
 import { canNotify, requestPermission } from "./desktop-notifications";
+import { FILE_GROUPS, FileSetting, isFound, useFileSettings } from "./file-settings";
 import { SettingsProblems } from "./settings-problems";
 import { SHORTCUTS } from "./shortcuts";
 import { Skills } from "./skills";
@@ -44,10 +46,28 @@ function Choices({ app, onShow, onLeave }: Omit<SettingsProps, "part">) {
   const { showThinking, sendKey, theme } = app.preferences;
   const here = app.info.value?.workspace ?? "";
   const workspace = app.front.value?.detail.value?.summary?.workspace ?? here;
+  const search = useSignal("");
+  const settings = useFileSettings(app.gateway, workspace);
   return (
-    <>
+    <SearchWords.Provider value={search.value}>
+      <input
+        class="p-field p-settings-search"
+        type="search"
+        placeholder="Search settings"
+        aria-label="Search settings"
+        value={search.value}
+        onInput={({ currentTarget }) => (search.value = currentTarget.value)}
+      />
       <SettingsProblems gateway={app.gateway} workspace={workspace} />
-      <Group title="Conversation">
+      <Group title="Appearance" words="theme system light dark">
+        <Choice<Theme>
+          label="Theme"
+          value={theme.value}
+          choices={{ system: "System", light: "Light", dark: "Dark" }}
+          onChange={(chosen) => (theme.value = chosen)}
+        />
+      </Group>
+      <Group title="Conversation" words="thinking send enter">
         <Switch
           label="Show the agent's thinking"
           on={showThinking.value}
@@ -60,10 +80,10 @@ function Choices({ app, onShow, onLeave }: Omit<SettingsProps, "part">) {
           onChange={(chosen) => (sendKey.value = chosen)}
         />
       </Group>
-      <Group title="Notifications and sounds">
+      <Group title="Notifications and sounds" words="done asks fails">
         <Announcements app={app} />
       </Group>
-      <Group title="Porter">
+      <Group title="Porter" words="connect a model key provider">
         <button
           type="button"
           class="p-button"
@@ -75,31 +95,51 @@ function Choices({ app, onShow, onLeave }: Omit<SettingsProps, "part">) {
           Connect a model…
         </button>
       </Group>
-      <Group title="Appearance">
-        <Choice<Theme>
-          label="Theme"
-          value={theme.value}
-          choices={{ system: "System", light: "Light", dark: "Dark" }}
-          onChange={(chosen) => (theme.value = chosen)}
-        />
-      </Group>
-      <Group title="Skills">
+      <Group title="Skills" words="allow deny packages">
         <Skills gateway={app.gateway} workspace={workspace} />
       </Group>
-      <Group title="Always allowed">
+      <Group title="Always allowed" words="permissions approvals decisions grants">
         <Approvals gateway={app.gateway} workspace={here} />
         <button type="button" class="p-button" onClick={() => onShow("decisions")}>
           Show all decisions…
         </button>
       </Group>
+      <Group title="Keyboard shortcuts" words="keys">
+        <button type="button" class="p-button" onClick={() => onShow("shortcuts")}>
+          Show keyboard shortcuts…
+        </button>
+      </Group>
+      {FILE_GROUPS.map(({ title, names }) => {
+        const shown = settings.value.filter(({ name }) => names.includes(name));
+        const words = shown.map(({ name, description }) => `${name} ${description}`).join(" ");
+        return (
+          shown.length > 0 && (
+            <Group key={title} title={title} words={words}>
+              {shown.map((setting) => (
+                <FileSetting
+                  key={setting.name}
+                  setting={setting}
+                  settings={settings}
+                  gateway={app.gateway}
+                  workspace={workspace}
+                  agents={app.agents.value}
+                />
+              ))}
+            </Group>
+          )
+        );
+      })}
       <p class="p-soft p-dialog-foot">
         {app.info.value === undefined
           ? "Portico"
           : `Portico ${app.info.value.version} · ${app.info.value.workspace}`}
       </p>
-    </>
+    </SearchWords.Provider>
   );
 }
+
+/** Words of the search in the settings. */
+const SearchWords = createContext("");
 
 const MOMENTS: Readonly<Record<NoticeKind, string>> = {
   ended: "When a turn is done",
@@ -175,7 +215,15 @@ function Keys() {
   );
 }
 
-function Group({ title, children }: { title: string; children: ComponentChildren }) {
+interface GroupProps {
+  readonly title: string;
+  /** Words that find it, besides the title. */
+  readonly words: string;
+  readonly children: ComponentChildren;
+}
+
+function Group({ title, words, children }: GroupProps) {
+  if (!isFound(useContext(SearchWords), title, words)) return null;
   return (
     <section class="p-group" aria-label={title}>
       <h3>{title}</h3>
