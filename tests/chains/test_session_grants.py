@@ -53,7 +53,7 @@ class Asked:
         return bool((await self.host.service.view(session_id)).permissions)
 
 
-async def test_a_session_that_released_its_agent_is_not_asked_again(tmp_path: Path) -> None:
+async def test_a_session_that_released_or_lost_its_agent_is_not_asked_again(tmp_path: Path) -> None:
     environ = {"PORTICO_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"}
     (tmp_path / "workspace").mkdir()
     agent = FakeAgent(run_the_tests)
@@ -68,7 +68,10 @@ async def test_a_session_that_released_its_agent_is_not_asked_again(tmp_path: Pa
         await host.service.release(session_id)
         await host.service.reopen(session_id, SPEC)
         assert await here.prompt(session_id) == "policy"
-        assert len(agent.openings) == 2, "the agent was started again"
+        assert agent.end is not None
+        await agent.end.close()
+        assert await here.prompt(session_id) == "policy", "nor after the agent has died"
+        assert len(agent.openings) == 3, "the agent was started again each time"
         other = await here.start()
         assert await here.prompt(other) == "person", "another session has no part in it"
         fork = await host.service.fork(session_id)
