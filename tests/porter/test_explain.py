@@ -25,7 +25,7 @@ class Shape(Base, metaclass=Meta):
 
     @property
     def area(self) -> float:
-        """Coverage of the answer.
+        """The area it covers.
 
         In square metres.
         """
@@ -91,7 +91,7 @@ async def test_a_method_can_be_asked_for_by_its_class(client: Client, project: P
     text = await explain(client, project, "Shape.area")
     assert "**`Shape.area`** — method in `shapes.py:18`" in text
     assert "@property\ndef area(self) -> float" in text
-    assert "> How much it covers.\n>\n> In square metres." in text
+    assert "> The area it covers.\n>\n> In square metres." in text
     assert "Country" not in text
 
 

@@ -145,7 +145,7 @@ class CodeServer:
             return
         started = psutil.Process(self._process.pid).children(recursive=True)
         self._process.terminate()
-        self._process.communicate(timeout=30)
-        # An extension host of a window that was hardly open waits for a word from it.
-        for process in wait_for_death(started, seconds=5):
+        # An extension host of a window that was hardly open waits for a word from it, and holds the pipe open.
+        for process in wait_for_death([psutil.Process(self._process.pid), *started], seconds=10):
             process.kill()
+        self._process.communicate(timeout=30)

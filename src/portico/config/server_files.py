@@ -26,7 +26,7 @@ _LONGEST_TOKEN = 200
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-class ServerRecord(msgspec.Struct, frozen=True, kw_only=True):
+class ServerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Content of `server.json`, by which clients find the server."""
 
     pid: int
