@@ -110,6 +110,9 @@ async def test_a_pattern_shows_what_it_covers_and_is_kept_as_it_was_written(chat
     await expect(card).to_have_count(0)
     await chat.tabs.first.click()
     await expect(pattern).to_have_value("execute:make r*")
+    # Another answer in between, so that the one for the last pattern cannot be that of the kept one.
+    await pattern.fill("execute:sew *")
+    await expect(menu.get_by_role("status")).to_have_text("Does not cover this request.")
     await pattern.fill("execute:make *")
     await expect(menu.get_by_role("status")).to_have_text("Covers this request.")
     await card.get_by_role("button", name="Allow pattern for this session").click()

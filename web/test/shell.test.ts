@@ -73,6 +73,11 @@ describe("news", () => {
     expect(kinds({ state: TurnState.STREAMING }, { state: TurnState.COMPLETED })).toEqual(["ended"]);
   });
 
+  it("is a short turn that was never seen at work", () => {
+    expect(kinds({ state: TurnState.IDLE }, { state: TurnState.COMPLETED })).toEqual(["ended"]);
+    expect(kinds({ state: TurnState.COMPLETED }, { state: TurnState.FAILED })).toEqual(["failed"]);
+  });
+
   it("is a turn that failed", () => {
     expect(kinds({ state: TurnState.RUNNING }, { state: TurnState.FAILED })).toEqual(["failed"]);
   });

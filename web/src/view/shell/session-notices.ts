@@ -26,7 +26,8 @@ export function noticesBetween(before: SummaryMap, now: SummaryMap): readonly Se
 
 function kindOf(before: SessionSummary, now: SessionSummary): SessionNotice["kind"] | undefined {
   if (now.waiting > before.waiting) return "asks";
-  if (!isActive(before.state) || isActive(now.state)) return undefined;
+  // A short turn may begin and end between two summaries.
+  if (before.state === now.state || isActive(now.state)) return undefined;
   if (now.state === TurnState.FAILED || now.state === TurnState.INTERRUPTED) return "failed";
   return now.state === TurnState.COMPLETED ? "ended" : undefined;
 }
